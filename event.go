@@ -1,0 +1,109 @@
+package slidegate
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Event is one thing that happened or wants to happen: a request, a message to
+// be sent, a login.
+//
+// The zero Event is not valid: it has no name. An Event is a plain value; it
+// may be shared between goroutines as long as none of them changes it.
+type Event struct {
+	// Name says what happened, such as "sms.send". Rules select by it as
+	// "event". It must not be empty.
+	Name string
+	// Attrs are the facts that rules match on and build keys from. Each name
+	// may occur once. Their order has no meaning.
+	Attrs []Attr
+	// Cost is how much the event adds to a count. The zero Cost means 1.
+	Cost Cost
+	// Time is when the event happened. It is for recorded events only: a
+	// check that carries a time is refused with [ErrEvent], because the clock
+	// of a caller never decides an admission.
+	Time time.Time
+}
+
+// Attr is one named fact of an event.
+type Attr struct {
+	Name  string
+	Value Value
+}
+
+// String returns an attribute with a text value. An empty text is present.
+func String(name, value string) Attr { return Attr{Name: name, Value: TextValue(value)} }
+
+// Int returns an attribute with a whole number as its value.
+func Int(name string, value int64) Attr { return Attr{Name: name, Value: IntValue(value)} }
+
+// Float returns an attribute with a number as its value. NaN and the
+// infinities are refused when the event is judged.
+func Float(name string, value float64) Attr { return Attr{Name: name, Value: FloatValue(value)} }
+
+// Attr returns the value of the attribute called name, and whether there is
+// one. It looks through Attrs from the front.
+func (e *Event) Attr(name string) (Value, bool) {
+	for i := range e.Attrs {
+		if e.Attrs[i].Name == name {
+			return e.Attrs[i].Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// Validate reports everything that makes e unfit to be judged: no name, an
+// attribute without a name or named twice, a number that is not finite, a
+// negative cost. The errors wrap [ErrEvent] and are joined. It allocates
+// nothing when the event is fit.
+func (e *Event) Validate() error {
+	var errs []error
+	if e.Name == "" {
+		errs = append(errs, fmt.Errorf("%w: event: the name is empty", ErrEvent))
+	}
+	if n := e.Cost.Units(); n < 0 {
+		errs = append(errs, fmt.Errorf("%w: cost: %d is negative; a cost is 0 or more", ErrEvent, n))
+	}
+	for i := range e.Attrs {
+		a := &e.Attrs[i]
+		if a.Name == "" {
+			errs = append(errs, fmt.Errorf("%w: attrs[%d]: the name is empty", ErrEvent, i))
+		} else if a.Name == "event" {
+			errs = append(errs, fmt.Errorf("%w: attrs[%d]: the name %q is taken by the name of the event", ErrEvent, i, a.Name))
+		}
+		if err := a.Value.validate(); err != nil {
+			errs = append(errs, fmt.Errorf("%w: attribute %s: %w", ErrEvent, a.Name, err))
+		}
+		for j := range e.Attrs[:i] {
+			if e.Attrs[j].Name == a.Name {
+				errs = append(errs, fmt.Errorf("%w: attribute %s: given twice", ErrEvent, a.Name))
+				break
+			}
+		}
+	}
+	if errs == nil {
+		return nil
+	}
+	return errors.Join(errs...)
+}
+
+// Cost is how much an event adds to a count: a whole number, 0 or more. The
+// zero Cost means 1, so that an Event need not name it; a cost of 0, which
+// only looks, is CostOf(0).
+type Cost struct {
+	units int64
+	set   bool
+}
+
+// CostOf returns the cost of n units. A negative n is kept, and refused when
+// the event is judged.
+func CostOf(n int64) Cost { return Cost{units: n, set: true} }
+
+// Units returns the cost as a number; 1 for the zero Cost.
+func (c Cost) Units() int64 {
+	if !c.set {
+		return 1
+	}
+	return c.units
+}

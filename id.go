@@ -1,0 +1,136 @@
+package slidegate
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+)
+
+// inlineReceipts is how many receipts an ID carries without allocating.
+const inlineReceipts = 4
+
+// idVersion is the first byte of every id.
+const idVersion = 1
+
+// Receipt records what one window took for one decision, enough for its store
+// to give exactly that back. It is for engines and stores; programs keep the
+// text of the [ID] instead.
+type Receipt struct {
+	// Window is the store's name for the window and key.
+	Window [2]uint64
+	// Stamp and Amount are in the terms of the window's algorithm.
+	Stamp, Amount int64
+	// Seq orders decisions within the store.
+	Seq uint64
+}
+
+// Sealer signs the text of ids, so that nobody can make one up.
+type Sealer interface {
+	// AppendSeal appends the signature of body to dst.
+	AppendSeal(dst, body []byte) []byte
+}
+
+// ID names a decision. It is made without allocating; its text, which is what
+// is kept, sent and given to Refund, is made by String.
+type ID struct {
+	sealer Sealer
+	nonce  uint64
+	inline [inlineReceipts]Receipt
+	spill  []Receipt
+	n      int32
+}
+
+// MakeID starts the id of a decision. A nonce should be random.
+func MakeID(s Sealer, nonce uint64) ID { return ID{sealer: s, nonce: nonce} }
+
+// Add appends a receipt.
+func (id *ID) Add(r Receipt) {
+	switch {
+	case id.n < inlineReceipts:
+		id.inline[id.n] = r
+	case id.n == inlineReceipts:
+		id.spill = append(append(make([]Receipt, 0, 2*inlineReceipts), id.inline[:]...), r)
+	default:
+		id.spill = append(id.spill, r)
+	}
+	id.n++
+}
+
+// Receipts returns what was added.
+func (id *ID) Receipts() []Receipt {
+	if id.n > inlineReceipts {
+		return id.spill
+	}
+	return id.inline[:id.n]
+}
+
+// String returns the id as text: letters, digits, '-' and '_'. It is empty
+// for the zero ID.
+func (id ID) String() string {
+	if id.sealer == nil {
+		return ""
+	}
+	body := []byte{idVersion}
+	body = binary.BigEndian.AppendUint64(body, id.nonce)
+	for _, r := range id.Receipts() {
+		body = binary.BigEndian.AppendUint64(body, r.Window[0])
+		body = binary.BigEndian.AppendUint64(body, r.Window[1])
+		body = binary.AppendVarint(body, r.Stamp)
+		body = binary.AppendVarint(body, r.Amount)
+		body = binary.AppendUvarint(body, r.Seq)
+	}
+	sealed := id.sealer.AppendSeal(body, body)
+	return base64.RawURLEncoding.EncodeToString(sealed)
+}
+
+// MarshalText returns the text of the id.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// ParseID reads the text of an id that s sealed. The error wraps [ErrID].
+func ParseID(s Sealer, text string) (ID, error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return ID{}, fmt.Errorf("%w: %q is not in the alphabet of ids", ErrID, shorten(text))
+	}
+	size := len(s.AppendSeal(nil, nil))
+	if len(raw) < 9+size || raw[0] != idVersion {
+		return ID{}, fmt.Errorf("%w: %q is cut short or of another version", ErrID, shorten(text))
+	}
+	body := raw[:len(raw)-size]
+	if string(s.AppendSeal(nil, body)) != string(raw[len(body):]) {
+		return ID{}, fmt.Errorf("%w: %q was not made by this engine", ErrID, shorten(text))
+	}
+	id := MakeID(s, binary.BigEndian.Uint64(body[1:]))
+	for rest := body[9:]; len(rest) > 0; {
+		r, n := readReceipt(rest)
+		if n <= 0 {
+			return ID{}, fmt.Errorf("%w: %q is damaged", ErrID, shorten(text))
+		}
+		id.Add(r)
+		rest = rest[n:]
+	}
+	return id, nil
+}
+
+// readReceipt reads one receipt from the front of b and returns its length, or
+// 0 when b does not hold one.
+func readReceipt(b []byte) (Receipt, int) {
+	if len(b) < 16 {
+		return Receipt{}, 0
+	}
+	r := Receipt{Window: [2]uint64{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}}
+	at := 16
+	var n int
+	if r.Stamp, n = binary.Varint(b[at:]); n <= 0 {
+		return Receipt{}, 0
+	}
+	at += n
+	if r.Amount, n = binary.Varint(b[at:]); n <= 0 {
+		return Receipt{}, 0
+	}
+	at += n
+	if r.Seq, n = binary.Uvarint(b[at:]); n <= 0 {
+		return Receipt{}, 0
+	}
+	return r, at + n
+}
