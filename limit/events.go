@@ -1,0 +1,75 @@
+package limit
+
+import "github.com/slidegate/slidegate/window"
+
+// Marks is the state of [Events]: a window over the last size checks. Every
+// check enters it, refused ones too, and is marked if it was admitted.
+//
+// It is a [Log] whose time is the number of the check. With n marks among the
+// last size-1 checks:
+//
+//	fits   iff  n + 1 <= max                  (a cost of 0: n <= max)
+//	retry  =    checks until the (n+1-max)-th oldest mark has left
+//
+// Judging is O(log k) for k expired marks, Enter is O(1).
+type Marks struct {
+	window.Log[uint32]
+	// Since is the number of checks entered after the newest mark.
+	Since uint32
+}
+
+// next returns the number of the check that is being judged.
+func (s *Marks) next() int64 { return s.Newest + int64(s.Since) + 1 }
+
+// Advance drops the marks that have left the window.
+func (s *Marks) Advance(p Params, _ int64) { s.Drop(s.Expired(s.next(), uint64(p.Size))) }
+
+// Judge says whether the check fits. Any cost above 0 counts as 1.
+func (s *Marks) Judge(p Params, _, cost int64) Result {
+	cost = min(cost, 1)
+	dead := s.Expired(s.next(), uint64(p.Size))
+	n := int64(s.Len - dead)
+	r := result(p.Max, n, cost)
+	if !r.OK && !r.Never {
+		over := n + cost - p.Max
+		r.Retry = p.Size - int64(s.Age(dead+uint32(over)-1, s.next()))
+	}
+	return r
+}
+
+// Charge enters the check as an admitted one. Ring must have room: see Need.
+func (s *Marks) Charge(_ Params, now, _ int64) Charged {
+	next := s.next()
+	if s.Len == 0 {
+		// Numbers that start from the time are never used twice, even when the
+		// state was forgotten in between; Refund relies on that.
+		next = max(next, min(now, 1<<62))
+	}
+	s.Push(next, 1)
+	s.Since = 0
+	return Charged{Stamp: next, Amount: 1}
+}
+
+// Enter enters the check as a refused one.
+func (s *Marks) Enter(p Params) {
+	if s.Len == 0 {
+		return
+	}
+	if int64(s.Since)+1 >= p.Size { // the newest mark has left
+		s.Newest, s.Since = s.next(), 0
+		s.Drop(s.Len)
+		return
+	}
+	s.Since++
+}
+
+// Refund unmarks the check. It stays entered.
+func (s *Marks) Refund(_ int64, c Charged) {
+	last := s.Newest
+	if s.Remove(c.Stamp, 1) == 1 && s.Len > 0 {
+		s.Since += uint32(last - s.Newest)
+	}
+	if s.Len == 0 {
+		s.Since = 0
+	}
+}

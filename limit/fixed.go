@@ -1,0 +1,61 @@
+package limit
+
+// Counter is the state of [Fixed]: one count for one window aligned to the
+// epoch.
+//
+//	cost fits  iff  count + cost <= max
+//	retry      =    the end of the window
+//
+// Around the edge of two windows up to twice max passes. All O(1).
+type Counter struct {
+	// Period numbers the window: time divided by size, rounded down.
+	Period int64
+	// Count is what was admitted in it.
+	Count int64
+}
+
+// Advance starts the window of now at 0, and moves a count that lies in a later
+// window to the window of now.
+func (s *Counter) Advance(p Params, now int64) {
+	period, _ := floorDiv(now, p.Size)
+	if s.Period < period {
+		s.Count = 0
+	}
+	s.Period = period
+}
+
+// Judge says whether cost fits.
+func (s *Counter) Judge(p Params, now, cost int64) Result {
+	period, into := floorDiv(now, p.Size)
+	var used int64
+	if s.Period >= period {
+		used = s.Count
+	}
+	r := result(p.Max, used, cost)
+	if used > 0 {
+		r.Reset = p.Size - into
+	}
+	if !r.OK && !r.Never {
+		r.Retry = p.Size - into
+	}
+	return r
+}
+
+// Charge adds cost to the window of now.
+func (s *Counter) Charge(_ Params, _, cost int64) Charged {
+	s.Count += cost
+	return Charged{Stamp: s.Period, Amount: cost}
+}
+
+// Record adds cost even when it does not fit, up to max.
+func (s *Counter) Record(p Params, now, cost int64) Charged {
+	add := max(min(cost, p.Max-s.Count), 0)
+	return s.Charge(p, now, add)
+}
+
+// Refund takes c out of its window, if that is still the window in use.
+func (s *Counter) Refund(_ int64, c Charged) {
+	if s.Period == c.Stamp {
+		s.Count = max(s.Count-c.Amount, 0)
+	}
+}

@@ -1,0 +1,93 @@
+package limit
+
+import "math"
+
+// Meter is the state of [GCRA]: the theoretical arrival time (TAT), the
+// instant at which everything admitted so far has been worked off.
+//
+// With T = ceil(size/max) and the backlog d = max(TAT - now, 0):
+//
+//	cost fits  iff  d + cost*T <= burst*T
+//	charge     :    TAT = now + d + cost*T
+//	retry      =    d + cost*T - burst*T
+//	used       =    ceil(d/T)
+//
+// It lets at most burst + t/T through in any span t. It is not a window: it
+// never promises max per size. All O(1).
+type Meter struct {
+	// TAT is the theoretical arrival time; the zero Meter is empty for every
+	// time after the epoch, and Empty for every time at all.
+	TAT int64
+}
+
+// EmptyMeter is a Meter that has admitted nothing, at any time.
+func EmptyMeter() Meter { return Meter{TAT: math.MinInt64} }
+
+// backlog returns d, at most burst*T.
+func (s *Meter) backlog(p Params, now int64) int64 {
+	if s.TAT <= now {
+		return 0
+	}
+	return int64(min(uint64(s.TAT)-uint64(now), uint64(p.Burst)*uint64(p.Step)))
+}
+
+// Advance moves a TAT that lies further ahead than a whole burst, as after a clock
+// that stepped back or a burst that was lowered, to now + burst*T.
+func (s *Meter) Advance(p Params, now int64) {
+	if d := s.backlog(p, now); d > 0 {
+		s.TAT = addTime(now, d)
+	}
+}
+
+// Judge says whether cost fits.
+func (s *Meter) Judge(p Params, now, cost int64) Result {
+	if p.Max == 0 { // a ban: T has no value
+		return result(0, 0, cost)
+	}
+	d := s.backlog(p, now)
+	r := result(p.Burst, ceilDiv(d, p.Step), cost)
+	// Compare delays, not units: a backlog of half a unit takes half a unit.
+	if cost > p.Burst {
+		r.Reset = d
+		return r
+	}
+	wait := d + cost*p.Step - p.Burst*p.Step
+	r.OK = wait <= 0
+	r.Reset = d
+	r.Retry = max(wait, 0)
+	return r
+}
+
+// Charge admits cost.
+func (s *Meter) Charge(p Params, now, cost int64) Charged {
+	return s.add(now, s.backlog(p, now), cost*p.Step)
+}
+
+// Record admits cost even when it does not fit, and keeps at most a burst.
+func (s *Meter) Record(p Params, now, cost int64) Charged {
+	if p.Max == 0 {
+		return Charged{Stamp: now}
+	}
+	d, full := s.backlog(p, now), p.Burst*p.Step
+	add := min(min(cost, p.Burst)*p.Step, full-d)
+	return s.add(now, d, add)
+}
+
+func (s *Meter) add(now, backlog, more int64) Charged {
+	if more > 0 {
+		s.TAT = addTime(now, backlog+more)
+	}
+	return Charged{Stamp: s.TAT, Amount: more}
+}
+
+// Refund gives back what is not yet worked off. The charge occupied the time
+// up to c.Stamp; what now has passed of it is gone. If nothing was admitted
+// since, the refund is exact; otherwise it may give back less than if the
+// charge had never been, never more.
+func (s *Meter) Refund(now int64, c Charged) {
+	if c.Stamp <= now || s.TAT < c.Stamp {
+		return
+	}
+	left := min(uint64(c.Amount), uint64(c.Stamp)-uint64(now))
+	s.TAT = int64(uint64(s.TAT) - left)
+}

@@ -1,0 +1,190 @@
+// Package limit holds the algorithms that decide whether a cost still fits
+// into a window. They are pure: each is a small state with methods of
+// (parameters, now, cost), and knows no clock, lock or store.
+//
+// Every algorithm has the same methods, to be called in this order for one
+// decision:
+//
+//	s.Advance(p, now)           // bring the state to now
+//	r := s.Judge(p, now, cost)  // look; changes nothing
+//	s.Charge(p, now, cost)      // if the verdict over all windows is to admit
+//
+// Advance drops what has expired and mends a clock that stepped back: what lies
+// later than now is moved to now, so that nobody waits longer than one window
+// and nothing is admitted twice. Judge gives the same answer without it, so a
+// cost of 0 and a query leave it out and change nothing.
+//
+// A limit that counts refused hits is charged with Record instead, whatever
+// the verdict. Refund takes a charge back.
+//
+// Times are microseconds since the epoch and may be any int64; ages and delays
+// do not overflow. Costs are 0 or more; a cost of 0 looks, and passes if and
+// only if used <= max. No state is safe for concurrent use.
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Algorithm names an algorithm.
+type Algorithm uint8
+
+// The algorithms.
+const (
+	// SlidingLog is exact: no window (now-size, now] ever holds more than max.
+	SlidingLog Algorithm = iota + 1
+	// SlidingBuckets counts in slices of size/buckets. It never lets more
+	// than max through in a window, and may refuse up to one slice early.
+	SlidingBuckets
+	// GCRA lets burst through at one instant and max per size after that. It
+	// promises at most burst + t*max/size in any span t.
+	GCRA
+	// Fixed counts in windows aligned to the epoch. Around an edge it lets up
+	// to twice max through.
+	Fixed
+	// Events counts over the last size checks instead of over time. Exact.
+	Events
+)
+
+// names is indexed by Algorithm.
+var names = [...]string{SlidingLog: "sliding_log", SlidingBuckets: "sliding_buckets", GCRA: "gcra", Fixed: "fixed", Events: "events"}
+
+// String returns the algorithm's name as rule files write it.
+func (a Algorithm) String() string {
+	if a == 0 || int(a) >= len(names) {
+		return fmt.Sprintf("algorithm(%d)", uint8(a))
+	}
+	return names[a]
+}
+
+// ParseAlgorithm returns the algorithm called name.
+func ParseAlgorithm(name string) (Algorithm, bool) {
+	for a, n := range names {
+		if n == name && n != "" {
+			return Algorithm(a), true
+		}
+	}
+	return 0, false
+}
+
+// Bounds of the parameters.
+const (
+	MinSize    = 1_000                        // 1 ms
+	MaxSize    = 400 * 24 * 3600 * 1_000_000  // 400 days
+	MaxEvents  = 10_000_000                   // checks in a window of events
+	MaxUnits   = 1 << 53                      // exact as a float64, which Lua computes with
+	MaxLog     = 100_000                      // hits in a sliding log
+	MaxBuckets = 1_000                        // slices of sliding buckets
+	MaxDelay   = int64(math.MaxInt64) / 1_000 // longest delay that is a time.Duration
+)
+
+// Params says what an algorithm enforces. Make them with [New]; the zero
+// Params is not valid.
+type Params struct {
+	// Max is how many units fit into a window. 0 is a ban.
+	Max int64
+	// Size is the length of the window in microseconds; for [Events], in
+	// checks.
+	Size int64
+	// Burst is how many units GCRA lets through at one instant.
+	Burst int64
+	// Step is derived: the width of a slice (SlidingBuckets) or the time one
+	// unit takes (GCRA), in microseconds, rounded up.
+	Step int64
+	// Buckets is the number of slices of SlidingBuckets.
+	Buckets int64
+	// Algorithm is the algorithm.
+	Algorithm Algorithm
+}
+
+// New checks the parameters and returns them with what is derived from them.
+// Burst is for GCRA and buckets for SlidingBuckets; elsewhere they are 0. All
+// errors are joined.
+func New(a Algorithm, maximum, size, burst, buckets int64) (Params, error) {
+	p := Params{Algorithm: a, Max: maximum, Size: size, Burst: burst, Buckets: buckets}
+	var errs []error
+	bad := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("limit: "+format, args...))
+		}
+	}
+	bad(a >= SlidingLog && a <= Events, "unknown algorithm %d", a)
+	bad(maximum >= 0 && maximum <= MaxUnits, "max %d: want 0 to 2^53", maximum)
+	if a == Events {
+		bad(size >= 1 && size <= MaxEvents, "size %d: want 1 to %d events", size, MaxEvents)
+	} else {
+		bad(size >= MinSize && size <= MaxSize, "size %d µs: want 1ms to 400d", size)
+	}
+	bad(a != SlidingLog || maximum <= MaxLog, "max %d: a sliding log holds at most %d hits; use sliding buckets", maximum, MaxLog)
+	bad((a == SlidingBuckets) == (buckets != 0), "buckets %d: sliding buckets, and only they, need them", buckets)
+	bad(buckets >= 0 && buckets <= MaxBuckets, "buckets %d: want 1 to %d", buckets, MaxBuckets)
+	bad((a == GCRA) == (burst != 0), "burst %d: gcra, and only gcra, needs one", burst)
+	bad(burst >= 0, "burst %d: want 1 or more", burst)
+	if errs != nil {
+		return Params{}, errors.Join(errs...)
+	}
+	switch {
+	case a == SlidingBuckets:
+		p.Step = ceilDiv(size, buckets)
+	case a == GCRA && maximum > 0:
+		p.Step = ceilDiv(size, maximum)
+		if burst > MaxUnits/p.Step {
+			return Params{}, fmt.Errorf("limit: burst %d: at %d µs for each, a burst takes longer than 2^53 µs", burst, p.Step)
+		}
+	}
+	return p, nil
+}
+
+// Result says how a window stands and whether a cost fits into it.
+type Result struct {
+	// Used is what counts now; Remaining what is left of Max, never negative.
+	Used, Remaining int64
+	// Retry is the delay in microseconds until the cost fits if nothing else
+	// happens; for [Events], the number of checks that must be made first,
+	// this one included. 0 if the cost fits or never will.
+	Retry int64
+	// Reset is the delay in microseconds until the window is empty.
+	Reset int64
+	// OK says that the cost fits.
+	OK bool
+	// Never says that the cost is more than the window can ever hold.
+	Never bool
+}
+
+// Charged is what a state took: what Refund needs to give it back.
+type Charged struct {
+	// Stamp says when, in the algorithm's terms.
+	Stamp int64
+	// Amount says how much, in the algorithm's terms.
+	Amount int64
+}
+
+// result fills in what follows from what is used.
+func result(limit, used, cost int64) Result {
+	r := Result{Used: used, Remaining: max(limit-used, 0)}
+	r.OK = cost <= limit-used // neither side overflows: 0 <= limit <= 2^53, used >= 0
+	r.Never = !r.OK && cost > limit
+	return r
+}
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
+
+// floorDiv returns the quotient rounded down and the remainder, which is 0 to
+// b-1.
+func floorDiv(a, b int64) (q, r int64) {
+	q, r = a/b, a%b
+	if r < 0 {
+		q, r = q-1, r+b
+	}
+	return q, r
+}
+
+// addTime adds a delay to a time and stops at the end of time.
+func addTime(t, delay int64) int64 {
+	if s := t + delay; s >= t {
+		return s
+	}
+	return math.MaxInt64
+}

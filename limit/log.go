@@ -1,0 +1,62 @@
+package limit
+
+import "github.com/slidegate/slidegate/window"
+
+// Log is the state of [SlidingLog].
+//
+// With n live hits, those of (now-size, now]:
+//
+//	cost fits  iff  n + cost <= max
+//	retry      =    size - age of the (n+cost-max)-th oldest live hit
+//
+// Because every admitted hit stays in the log for size, and a cost passes only
+// while n + cost <= max, no window of that size ever holds more than max:
+// any such window may be moved back until it ends at its last admitted hit.
+//
+// Judging is O(log k) for k expired hits; charging is O(cost).
+type Log[S window.Stamp] struct{ window.Log[S] }
+
+// Advance drops the hits that have left the window, and moves those that lie
+// later than now to now.
+func (s *Log[S]) Advance(p Params, now int64) {
+	s.Pull(now)
+	s.Drop(s.Expired(now, uint64(p.Size)))
+}
+
+// Judge says whether cost fits.
+func (s *Log[S]) Judge(p Params, now, cost int64) Result {
+	dead := s.Expired(now, uint64(p.Size))
+	n := s.Len - dead
+	r := result(p.Max, int64(n), cost)
+	if n > 0 {
+		r.Reset = p.Size - int64(s.Age(s.Len-1, now))
+	}
+	if !r.OK && !r.Never {
+		over := int64(n) + cost - p.Max
+		r.Retry = p.Size - int64(s.Age(dead+uint32(over)-1, now))
+	}
+	return r
+}
+
+// Charge adds cost hits at now. Ring must have room: see Need. O(cost).
+func (s *Log[S]) Charge(_ Params, now, cost int64) Charged {
+	s.Push(now, uint32(cost))
+	return Charged{Stamp: now, Amount: cost}
+}
+
+// Record adds cost hits at now even when they do not fit, and keeps the newest
+// max. Ring must have room for max hits.
+func (s *Log[S]) Record(p Params, now, cost int64) Charged {
+	cost = min(cost, p.Max)
+	if over := int64(s.Len) + cost - p.Max; over > 0 {
+		s.Drop(uint32(over))
+	}
+	s.Push(now, uint32(cost))
+	return Charged{Stamp: now, Amount: cost}
+}
+
+// Refund takes out up to c.Amount hits of exactly that stamp. A hit that has
+// left the window, or whose stamp was pulled, gives nothing back.
+func (s *Log[S]) Refund(_ int64, c Charged) {
+	s.Remove(c.Stamp, uint32(c.Amount))
+}
