@@ -72,7 +72,8 @@ func (s *Buckets) Record(p Params, now, cost int64) Charged {
 	return s.Charge(p, now, cost)
 }
 
-// Refund takes c out of its slice, if that still counts.
-func (s *Buckets) Refund(_ int64, c Charged) {
-	s.Subtract(c.Stamp, uint64(c.Amount))
+// Refund takes c out of its slice, if that still counts, and reports whether it
+// gave anything back.
+func (s *Buckets) Refund(_ int64, c Charged) bool {
+	return s.Subtract(c.Stamp, uint64(c.Amount)) > 0
 }

@@ -113,7 +113,7 @@ type plain interface {
 	Judge(p Params, now, cost int64) Result
 	Charge(p Params, now, cost int64) Charged
 	Record(p Params, now, cost int64) Charged
-	Refund(now int64, c Charged)
+	Refund(now int64, c Charged) bool
 }
 
 type plainDriver struct{ s plain }

@@ -63,13 +63,13 @@ func (s *Marks) Enter(p Params) {
 	s.Since++
 }
 
-// Refund unmarks the check. It stays entered.
-func (s *Marks) Refund(_ int64, c Charged) {
+// Refund unmarks the check, which stays entered, and reports whether it was
+// marked.
+func (s *Marks) Refund(_ int64, c Charged) bool {
 	last := s.Newest
-	if s.Remove(c.Stamp, 1) == 1 && s.Len > 0 {
-		s.Since += uint32(last - s.Newest)
+	if s.Remove(c.Stamp, 1) == 0 {
+		return false
 	}
-	if s.Len == 0 {
-		s.Since = 0
-	}
+	s.Since += uint32(last - s.Newest) // 0 if no mark is left
+	return true
 }

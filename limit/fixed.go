@@ -53,9 +53,12 @@ func (s *Counter) Record(p Params, now, cost int64) Charged {
 	return s.Charge(p, now, add)
 }
 
-// Refund takes c out of its window, if that is still the window in use.
-func (s *Counter) Refund(_ int64, c Charged) {
-	if s.Period == c.Stamp {
-		s.Count = max(s.Count-c.Amount, 0)
+// Refund takes c out of its window, if that is still the window in use, and
+// reports whether it gave anything back.
+func (s *Counter) Refund(_ int64, c Charged) bool {
+	if s.Period != c.Stamp || s.Count == 0 || c.Amount == 0 {
+		return false
 	}
+	s.Count = max(s.Count-c.Amount, 0)
+	return true
 }

@@ -83,11 +83,12 @@ func (s *Meter) add(now, backlog, more int64) Charged {
 // Refund gives back what is not yet worked off. The charge occupied the time
 // up to c.Stamp; what now has passed of it is gone. If nothing was admitted
 // since, the refund is exact; otherwise it may give back less than if the
-// charge had never been, never more.
-func (s *Meter) Refund(now int64, c Charged) {
+// charge had never been, never more. It reports whether it gave anything back.
+func (s *Meter) Refund(now int64, c Charged) bool {
 	if c.Stamp <= now || s.TAT < c.Stamp {
-		return
+		return false
 	}
 	left := min(uint64(c.Amount), uint64(c.Stamp)-uint64(now))
 	s.TAT = int64(uint64(s.TAT) - left)
+	return left > 0
 }

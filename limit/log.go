@@ -56,7 +56,8 @@ func (s *Log[S]) Record(p Params, now, cost int64) Charged {
 }
 
 // Refund takes out up to c.Amount hits of exactly that stamp. A hit that has
-// left the window, or whose stamp was pulled, gives nothing back.
-func (s *Log[S]) Refund(_ int64, c Charged) {
-	s.Remove(c.Stamp, uint32(c.Amount))
+// left the window, or whose stamp was pulled, gives nothing back. It reports
+// whether it gave anything back.
+func (s *Log[S]) Refund(_ int64, c Charged) bool {
+	return s.Remove(c.Stamp, uint32(c.Amount)) > 0
 }
