@@ -175,7 +175,7 @@ func (m *Memory) Look(ctx context.Context, req *Request) error {
 	}
 	m.lock(req.locks)
 	now := m.Now()
-	req.Admitted, req.Full = true, false
+	req.Admitted, req.Full = !req.Deny, false
 	for i := range req.Items {
 		it := &req.Items[i]
 		s := m.shardOf(it.hash)
@@ -249,7 +249,7 @@ func (m *Memory) unlock(locks []uint32) {
 func (m *Memory) decide(req *Request) {
 	m.lock(req.locks)
 	now := m.Now()
-	req.Admitted, req.Full = true, false
+	req.Admitted, req.Full = !req.Deny, false
 	for i := range req.Items {
 		it := &req.Items[i]
 		s := m.shardOf(it.hash)

@@ -78,6 +78,9 @@ type Request struct {
 	// Items are the windows to judge. No two may name the same window and
 	// key.
 	Items []Item
+	// Deny refuses the request whatever the windows say. They are judged and
+	// counted like in any refusal.
+	Deny bool
 	// Admitted is the answer: every item that is not a shadow had room. Only
 	// then have they been charged.
 	Admitted bool

@@ -1,0 +1,488 @@
+package rule
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // zones must work on machines without a zone database
+
+	"github.com/slidegate/slidegate/internal/spell"
+	"github.com/slidegate/slidegate/limit"
+)
+
+type attrType uint8
+
+const (
+	typeText attrType = iota
+	typeAddress
+	typeNumber
+)
+
+// defaultBuckets is the number of slices of sliding_buckets.
+const defaultBuckets = 60
+
+// defaultScale is the number of decimals of sums.
+const defaultScale = 3
+
+var reRule = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]*$`)
+
+// Compile checks a set and returns its plan, and what is probably not meant
+// (warnings). The error, if any, is an [Errors] with everything that is wrong.
+func Compile(set *Set) (plan *Plan, warnings []*Error, err error) {
+	c := &compiler{set: set, plan: &Plan{byName: map[string]*Compiled{}, events: map[string][]*Compiled{}}}
+	c.attributes()
+	c.defaults()
+	if len(set.Rules) == 0 {
+		c.errorf("rules", "", "no rules")
+	}
+	for i := range set.Rules {
+		c.rule(i)
+	}
+	if len(c.errs) > 0 {
+		return nil, c.warnings, c.errs
+	}
+	c.index()
+	return c.plan, c.warnings, nil
+}
+
+type compiler struct {
+	set        *Set
+	plan       *Plan
+	types      map[string]attrType
+	scales     map[string]int
+	zone       *time.Location // of defaults
+	missingKey missing        // of defaults
+	errs       Errors
+	warnings   []*Error
+	current    string // the rule being compiled
+}
+
+func (c *compiler) errorf(path, value, format string, args ...any) {
+	c.errs = append(c.errs, &Error{Rule: c.current, Path: path, Value: value, Msg: fmt.Sprintf(format, args...)})
+}
+
+func (c *compiler) warnf(path, value, format string, args ...any) {
+	c.warnings = append(c.warnings, &Error{Rule: c.current, Path: path, Value: value, Msg: fmt.Sprintf(format, args...)})
+}
+
+func (c *compiler) attributes() {
+	c.types, c.scales = map[string]attrType{}, map[string]int{}
+	if c.set.Attributes == nil {
+		c.types["ip"] = typeAddress
+	}
+	for _, name := range sortedKeys(c.set.Attributes) {
+		a, path := c.set.Attributes[name], "attributes."+name
+		if name == "event" || !reName.MatchString(name) {
+			c.errorf(path, name, "not a name for an attribute: letters, digits, _ . - and not event")
+		}
+		switch a.Type {
+		case "", "text":
+		case "address":
+			c.types[name] = typeAddress
+		case "number":
+			c.types[name] = typeNumber
+		default:
+			c.errorf(path+".type", a.Type, "a type is text, address or number")
+		}
+		if a.Scale == nil {
+			continue
+		}
+		if *a.Scale < 0 || *a.Scale > 9 {
+			c.errorf(path+".scale", strconv.Itoa(*a.Scale), "a scale is 0 to 9 decimals")
+		} else if a.Type != "number" {
+			c.errorf(path+".scale", "", "only an attribute of type number has a scale")
+		}
+		c.scales[name] = *a.Scale
+	}
+}
+
+func (c *compiler) typeOf(attr string) attrType { return c.types[attr] }
+
+// known reports an attribute that was not declared, where any was.
+func (c *compiler) known(attr string) error {
+	if c.set.Attributes == nil || attr == "event" {
+		return nil
+	}
+	if _, ok := c.set.Attributes[attr]; ok {
+		return nil
+	}
+	if near := spell.Nearest(attr, slices.Collect(maps.Keys(c.set.Attributes))); near != "" {
+		return fmt.Errorf("the attribute %s is not declared; is %s meant?", attr, near)
+	}
+	return fmt.Errorf("the attribute %s is not declared under attributes", attr)
+}
+
+func (c *compiler) defaults() {
+	c.zone = c.location("defaults.zone", c.set.Defaults.Zone, time.UTC)
+	c.missingKey = c.missing("defaults.missing_key", c.set.Defaults.MissingKey)
+}
+
+func (c *compiler) location(path, name string, otherwise *time.Location) *time.Location {
+	if name == "" {
+		return otherwise
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		c.errorf(path, name, `not a time zone; say one such as "UTC" or "Asia/Shanghai"`)
+		return otherwise
+	}
+	return zone
+}
+
+func (c *compiler) missing(path, text string) missing {
+	switch text {
+	case "", "skip":
+		return missingSkip
+	case "reject":
+		return missingReject
+	case "shared":
+		return missingShared
+	}
+	c.errorf(path, text, "missing_key is skip, reject or shared")
+	return missingSkip
+}
+
+func (c *compiler) rule(i int) {
+	src, path := &c.set.Rules[i], fmt.Sprintf("rules[%d]", i)
+	c.current = src.Name
+	if src.Name == "" {
+		c.current = path
+	}
+	defer func() { c.current = "" }()
+	c.name(path, src.Name)
+	r := &Compiled{Name: src.Name, Message: firstNonEmpty(src.Message, c.set.Defaults.Message), Shadow: c.shadow(src), missing: c.missing(path+".missing_key", src.MissingKey)}
+	if src.MissingKey == "" {
+		r.missing = c.missingKey
+	}
+	r.match = c.compileMatchers(path+".match", src.Match)
+	r.except = c.compileMatchers(path+".except", src.Except)
+	c.key(path, src, r)
+	zone := c.location(path+".zone", src.Zone, c.zone)
+	if len(src.Limits) == 0 {
+		c.errorf(path+".limits", "", "a rule needs limits, such as limits: [100 per 1m]")
+	}
+	for j := range src.Limits {
+		c.limit(fmt.Sprintf("%s.limits[%d]", path, j), src, &src.Limits[j], r)
+	}
+	if len(r.limits) == len(src.Limits) {
+		for j := range src.Overrides {
+			c.override(fmt.Sprintf("%s.overrides[%d]", path, j), &src.Overrides[j], r, zone)
+		}
+	}
+	c.plan.rules = append(c.plan.rules, r)
+	if src.Name != "" && c.plan.byName[src.Name] == nil {
+		c.plan.byName[src.Name] = r
+	}
+}
+
+func (c *compiler) name(path, name string) {
+	switch {
+	case name == "":
+		c.errorf(path+".name", "", "a rule needs a name")
+	case !reRule.MatchString(name):
+		c.errorf(path+".name", name, "a name is lower case letters, digits, _ . - and begins with a letter or digit")
+	case c.plan.byName[name] != nil:
+		c.errorf(path+".name", name, "a rule before has this name")
+	}
+}
+
+func (c *compiler) key(path string, src *Rule, r *Compiled) {
+	seen := map[string]bool{}
+	alternatives := false
+	for i, text := range src.Key {
+		at := fmt.Sprintf("%s.key[%d]", path, i)
+		part, err := c.parseKeyPart(text)
+		if err != nil {
+			c.errorf(at, text, "%v", err)
+		}
+		if seen[text] {
+			c.errorf(at, text, "this part of the key is named twice")
+		}
+		seen[text] = true
+		alternatives = alternatives || len(part.sources) > 1
+		r.key = append(r.key, part)
+	}
+	if len(src.Key) > 0 && !alternatives && src.MissingKey == "" && c.set.Defaults.MissingKey == "" {
+		c.warnf(path+".key", "", "an event without %s is not limited by this rule; say missing_key: skip if that is meant, or reject, shared, or an alternative such as %s|ip",
+			strings.Join(src.Key, ", "), src.Key[0])
+	}
+}
+
+func keyIdentity(parts []keyPart) string {
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		for j, s := range p.sources {
+			if j > 0 {
+				b.WriteByte('|')
+			}
+			b.WriteString(s.String())
+		}
+	}
+	return b.String()
+}
+
+// limit compiles one limit of a rule and appends it.
+func (c *compiler) limit(path string, rule *Rule, src *Limit, r *Compiled) {
+	if src.Action != "" && src.Action != "reject" {
+		c.errorf(path+".action", src.Action, "unknown action; it is reject")
+	}
+	text, err := parseLimit(src.Limit)
+	if err != nil {
+		c.errorf(path+".limit", src.Limit, "%v", err)
+		return
+	}
+	l := &CompiledLimit{
+		ID: c.plan.limits, Rule: rule.Name, text: text,
+		Message:      firstNonEmpty(src.Message, r.Message),
+		Shadow:       src.Shadow || r.Shadow,
+		CountRefused: src.CountRefused,
+	}
+	if text.stat == statSum {
+		if err := c.known(text.attr); err != nil {
+			c.errorf(path+".limit", src.Limit, "%v", err)
+		} else if c.set.Attributes != nil && c.typeOf(text.attr) != typeNumber {
+			c.errorf(path+".limit", src.Limit, "the attribute %s is not a number; declare it with type: number", text.attr)
+		}
+		l.Scale = uint8(c.scaleOf(text.attr))
+	}
+	algorithm, buckets, burst, ok := c.algorithm(path, src, text)
+	if !ok {
+		return
+	}
+	terms, err := c.terms(l, algorithm, text, burst, buckets)
+	if err != nil {
+		c.errorf(path+".limit", src.Limit, "%v", err)
+		return
+	}
+	l.terms = terms
+	l.Identity = c.identity(rule, r, l)
+	c.gcraRounding(path, src.Limit, terms)
+	if text.per.events && terms.Max > terms.Size {
+		c.warnf(path+".limit", src.Limit, "%d of %d events never refuses", terms.Max, terms.Size)
+	}
+	c.plan.limits++
+	r.limits = append(r.limits, l)
+	r.active = append(r.active, Active{CompiledLimit: l, Text: src.Limit, Params: terms})
+}
+
+func (c *compiler) shadow(rule *Rule) bool {
+	if rule.Shadow != nil {
+		return *rule.Shadow
+	}
+	return c.set.Defaults.Shadow
+}
+
+func (c *compiler) scaleOf(attr string) int {
+	if n, ok := c.scales[attr]; ok {
+		return n
+	}
+	return defaultScale
+}
+
+// algorithm chooses the algorithm of a limit and checks what goes with it.
+func (c *compiler) algorithm(path string, src *Limit, text limitText) (a limit.Algorithm, buckets, burst int64, ok bool) {
+	before := len(c.errs)
+	a = limit.SlidingLog
+	switch {
+	case text.per.events:
+		a = limit.Events
+	case text.stat == statSum:
+		a = limit.SlidingBuckets
+	}
+	if src.Algorithm != "" {
+		a = c.namedAlgorithm(path, src, text, a)
+	}
+	if src.Burst != nil {
+		burst = *src.Burst
+		if a != limit.GCRA {
+			c.errorf(path+".burst", strconv.FormatInt(burst, 10), "only gcra has a burst; add algorithm: gcra, or leave burst out")
+		} else if burst < 1 {
+			c.errorf(path+".burst", strconv.FormatInt(burst, 10), "a burst is 1 or more")
+		}
+	} else if a == limit.GCRA {
+		c.errorf(path, "", "gcra needs a burst: how many may pass at one instant, such as burst: 10")
+	}
+	if a == limit.SlidingBuckets {
+		buckets = defaultBuckets
+	}
+	if src.Buckets != nil {
+		buckets = *src.Buckets
+		if a != limit.SlidingBuckets {
+			c.errorf(path+".buckets", strconv.FormatInt(buckets, 10), "only sliding_buckets has buckets; add algorithm: sliding_buckets, or leave buckets out")
+		} else if buckets < 1 || buckets > limit.MaxBuckets {
+			c.errorf(path+".buckets", strconv.FormatInt(buckets, 10), "buckets are 1 to %d", limit.MaxBuckets)
+		}
+	}
+	if a == limit.Events && src.CountRefused {
+		c.errorf(path+".count_refused", "", "a window of events counts every check already; leave count_refused out")
+	}
+	return a, buckets, burst, len(c.errs) == before
+}
+
+func (c *compiler) namedAlgorithm(path string, src *Limit, text limitText, otherwise limit.Algorithm) limit.Algorithm {
+	at := path + ".algorithm"
+	a, ok := limit.ParseAlgorithm(src.Algorithm)
+	switch {
+	case !ok || a == limit.Events:
+		known := []string{"sliding_log", "sliding_buckets", "gcra", "fixed"}
+		hint := ""
+		if near := spell.Nearest(src.Algorithm, known); near != "" {
+			hint = fmt.Sprintf("; is %s meant?", near)
+		}
+		c.errorf(at, src.Algorithm, "unknown algorithm; it is %s%s", strings.Join(known, ", "), hint)
+		return otherwise
+	case text.per.events:
+		c.errorf(at, src.Algorithm, "a window of events has no algorithm; leave it out")
+		return otherwise
+	case text.stat == statSum && a == limit.SlidingLog:
+		c.errorf(at, src.Algorithm, "a sum is kept in sliding_buckets, which is the default; leave algorithm out")
+		return otherwise
+	}
+	return a
+}
+
+// terms computes what a limit with this text enforces.
+func (c *compiler) terms(l *CompiledLimit, a limit.Algorithm, text limitText, burst, buckets int64) (limit.Params, error) {
+	n, err := text.max.scaled(int(l.Scale))
+	if err != nil {
+		return limit.Params{}, err
+	}
+	if a == limit.SlidingLog && n > limit.MaxLog {
+		return limit.Params{}, fmt.Errorf("a sliding_log keeps every hit and holds at most %d; say algorithm: sliding_buckets, which takes the same memory for any maximum", limit.MaxLog)
+	}
+	if a == limit.GCRA && n > text.per.size {
+		return limit.Params{}, errors.New("gcra paces in whole microseconds and cannot let more than one through in each; say algorithm: sliding_buckets")
+	}
+	return limit.New(a, n, text.per.size, burst, buckets)
+}
+
+// gcraRounding warns where rounding the time per unit up costs over 1 %.
+func (c *compiler) gcraRounding(path, text string, p limit.Params) {
+	if p.Algorithm != limit.GCRA || p.Max == 0 {
+		return
+	}
+	if lost := float64(p.Step*p.Max-p.Size) / float64(p.Size); lost > 0.01 {
+		c.warnf(path+".limit", text, "gcra rounds the time of each up to %d µs, which lets %.1f %% less through", p.Step, 100*lost/(1+lost))
+	}
+}
+
+// identity returns the identity of a limit's windows: rule, key, measure,
+// window, algorithm, width of a bucket, and its place among the limits of the
+// rule that are alike in all of these.
+func (c *compiler) identity(rule *Rule, r *Compiled, l *CompiledLimit) string {
+	measure := "count"
+	if l.text.stat == statSum {
+		measure = fmt.Sprintf("sum(%s)e%d", l.text.attr, l.Scale)
+	}
+	algorithm := l.terms.Algorithm.String()
+	if l.terms.Algorithm == limit.SlidingBuckets {
+		algorithm += fmt.Sprintf("/%dus", l.terms.Step)
+	}
+	base := fmt.Sprintf("%s;%s;%s;%s;%s", rule.Name, keyIdentity(r.key), measure, l.text.per, algorithm)
+	place := 1
+	for _, other := range r.limits {
+		if strings.HasPrefix(other.Identity, base+";") {
+			place++
+		}
+	}
+	return fmt.Sprintf("%s;%d", base, place)
+}
+
+func (c *compiler) override(path string, src *Override, r *Compiled, zone *time.Location) {
+	o := override{until: never, match: c.compileMatchers(path+".match", src.Match)}
+	if len(src.Match) == 0 {
+		c.errorf(path+".match", "", "an override needs a match: whom it is for")
+	}
+	if src.Until != "" {
+		until, err := parseUntil(src.Until, zone)
+		if err != nil {
+			c.errorf(path+".until", src.Until, "%v", err)
+		}
+		o.until = until
+	}
+	switch {
+	case src.Unlimited && len(src.Limits) > 0:
+		c.errorf(path+".limits", "", "limits are a list or the word unlimited, not both")
+	case !src.Unlimited && len(src.Limits) == 0:
+		c.errorf(path+".limits", "", "an override needs limits: a list, or the word unlimited")
+	}
+	named := make([]*Active, len(r.limits))
+	for i, text := range src.Limits {
+		c.overrideLimit(fmt.Sprintf("%s.limits[%d]", path, i), text, r, named)
+	}
+	for _, a := range named {
+		if a != nil {
+			o.active = append(o.active, *a)
+		}
+	}
+	r.overrides = append(r.overrides, o)
+}
+
+// overrideLimit finds the limit of the rule that text gives another maximum.
+func (c *compiler) overrideLimit(path, text string, r *Compiled, named []*Active) {
+	parsed, err := parseLimit(text)
+	if err != nil {
+		c.errorf(path, text, "%v", err)
+		return
+	}
+	for i, l := range r.limits {
+		if named[i] != nil || l.text.stat != parsed.stat || l.text.attr != parsed.attr || l.text.per != parsed.per {
+			continue
+		}
+		terms, err := c.terms(l, l.terms.Algorithm, parsed, l.terms.Burst, l.terms.Buckets)
+		if err != nil {
+			c.errorf(path, text, "%v", err)
+		}
+		c.gcraRounding(path, text, terms)
+		named[i] = &Active{CompiledLimit: l, Text: text, Params: terms}
+		return
+	}
+	var have []string
+	for _, a := range r.active {
+		have = append(have, strconv.Quote(a.Text))
+	}
+	c.errorf(path, text, "the rule has no limit of this measure and window to override; it has %s", strings.Join(have, ", "))
+}
+
+// index sorts the rules by the names of the events they can meet.
+func (c *compiler) index() {
+	p := c.plan
+	only := make([][]string, len(p.rules))
+	for i, r := range p.rules {
+		names, ok := eventNames(r.match)
+		if !ok {
+			p.others = append(p.others, r)
+			continue
+		}
+		only[i] = names
+		for _, n := range names {
+			p.events[n] = nil
+		}
+	}
+	for name := range p.events {
+		for i, r := range p.rules {
+			if only[i] == nil || slices.Contains(only[i], name) {
+				p.events[name] = append(p.events[name], r)
+			}
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func firstNonEmpty(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

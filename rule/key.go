@@ -1,0 +1,249 @@
+package rule
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slidegate/slidegate"
+)
+
+// maxPart is how long a part of a key may be before its hash takes its place.
+const maxPart = 1024
+
+// keyPart is one part of a key: the first of its sources that is present.
+type keyPart struct {
+	text    string // as written
+	sources []source
+}
+
+// source is one attribute of a key part, perhaps cut to a prefix.
+type source struct {
+	attr    string
+	address bool
+	chars   int // first characters of a text; 0 takes all
+	v4, v6  int // prefix lengths of an address
+}
+
+// String returns the source in its canonical form.
+func (s source) String() string {
+	switch {
+	case s.address:
+		return fmt.Sprintf("%s/%d/%d", s.attr, s.v4, s.v6)
+	case s.chars > 0:
+		return fmt.Sprintf("%s/%d", s.attr, s.chars)
+	}
+	return s.attr
+}
+
+// parseKeyPart reads NAME, NAME/N, NAME/N/N or alternatives of these.
+func (c *compiler) parseKeyPart(text string) (keyPart, error) {
+	part := keyPart{text: text}
+	for alt := range strings.SplitSeq(text, "|") {
+		name, prefix, cut := strings.Cut(alt, "/")
+		if !reName.MatchString(name) {
+			return part, fmt.Errorf("%q is not the name of an attribute; a part of a key is user, phone/7, ip/24/48 or user|ip", name)
+		}
+		if err := c.known(name); err != nil {
+			return part, err
+		}
+		s := source{attr: name, address: c.typeOf(name) == typeAddress, v4: 32, v6: 64}
+		if cut {
+			if err := s.parsePrefix(prefix); err != nil {
+				return part, err
+			}
+		}
+		part.sources = append(part.sources, s)
+	}
+	return part, nil
+}
+
+func (s *source) parsePrefix(text string) error {
+	first, second, two := strings.Cut(text, "/")
+	n, err := strconv.Atoi(first)
+	if !s.address {
+		if two || err != nil || n < 1 || n > maxPart {
+			return fmt.Errorf("%s/%s: a text is cut to its first 1 to %d characters, as in %s/7", s.attr, text, maxPart, s.attr)
+		}
+		s.chars = n
+		return nil
+	}
+	if err != nil || n < 1 || n > 32 {
+		return fmt.Errorf("%s/%s: the prefix of an IPv4 address is 1 to 32, as in %s/24", s.attr, text, s.attr)
+	}
+	s.v4 = n
+	if two {
+		if s.v6, err = strconv.Atoi(second); err != nil || s.v6 < 1 || s.v6 > 128 {
+			return fmt.Errorf("%s/%s: the prefix of an IPv6 address is 1 to 128, as in %s/24/48", s.attr, text, s.attr)
+		}
+	}
+	return nil
+}
+
+// missing says what happens to an event that lacks a part of the key.
+type missing uint8
+
+const (
+	missingSkip missing = iota
+	missingReject
+	missingShared
+)
+
+// appendKey appends the canonical key of ev to b, and reports whether every
+// part was there. The form, which every store shares:
+//
+//	part      = [alternative "|"] length ":" bytes
+//	alternative: its place from 1, left out for the first
+//	a part over 1 KiB is "#64:" and its SHA-256 in hex
+//	a missing part, where missing keys are shared, is "-"
+//
+// It allocates only to grow b.
+func appendKey(b []byte, parts []keyPart, m missing, ev *slidegate.Event) (key []byte, complete bool, err error) {
+	for i := range parts {
+		var found bool
+		if b, found, err = parts[i].append(b, ev); err != nil {
+			return b, false, err
+		}
+		if !found {
+			if m != missingShared {
+				return b, false, nil
+			}
+			b = append(b, '-')
+		}
+	}
+	return b, true, nil
+}
+
+func (p *keyPart) append(b []byte, ev *slidegate.Event) (key []byte, found bool, err error) {
+	for i := range p.sources {
+		s := &p.sources[i]
+		v, ok := attribute(ev, s.attr)
+		if !ok {
+			continue
+		}
+		if text, literal := v.Literal(); literal && text == "" && len(p.sources) > 1 {
+			continue // an empty text is present, except among alternatives
+		}
+		if i > 0 {
+			b = strconv.AppendInt(b, int64(i), 10)
+			b = append(b, '|')
+		}
+		b, err = s.append(b, v)
+		return b, err == nil, err
+	}
+	return b, false, nil
+}
+
+// append appends the length-prefixed text of v.
+func (s *source) append(b []byte, v slidegate.Value) ([]byte, error) {
+	var buf [64]byte
+	text := buf[:0]
+	if s.address {
+		addr, err := parseAddress(v)
+		if err != nil {
+			return b, fmt.Errorf("%w: attribute %s: %w", slidegate.ErrEvent, s.attr, err)
+		}
+		text = s.appendAddress(text, addr)
+		return appendPart(b, text), nil
+	}
+	if lit, ok := v.Literal(); ok {
+		return appendPartString(b, firstChars(lit, s.chars)), nil
+	}
+	text = v.AppendText(text)
+	if s.chars > 0 && len(text) > s.chars {
+		text = text[:s.chars] // numbers are ASCII
+	}
+	return appendPart(b, text), nil
+}
+
+// appendAddress appends addr cut to the prefix: 192.0.2.1 as it is,
+// 2001:db8:1:2::/64 with the prefix.
+func (s *source) appendAddress(b []byte, addr netip.Addr) []byte {
+	n := s.v6
+	if addr.Is4() {
+		n = s.v4
+	}
+	prefix, err := addr.Prefix(n)
+	if err != nil || n == addr.BitLen() {
+		return addr.AppendTo(b)
+	}
+	return prefix.AppendTo(b)
+}
+
+func appendPart(b, text []byte) []byte {
+	if len(text) > maxPart {
+		return appendHashed(b, sha256.Sum256(text))
+	}
+	b = strconv.AppendInt(b, int64(len(text)), 10)
+	b = append(b, ':')
+	return append(b, text...)
+}
+
+func appendPartString(b []byte, text string) []byte {
+	if len(text) > maxPart {
+		return appendHashed(b, sha256.Sum256([]byte(text)))
+	}
+	b = strconv.AppendInt(b, int64(len(text)), 10)
+	b = append(b, ':')
+	return append(b, text...)
+}
+
+func appendHashed(b []byte, sum [sha256.Size]byte) []byte {
+	b = append(b, "#64:"...)
+	return hex.AppendEncode(b, sum[:])
+}
+
+// firstChars returns the first n characters of s; all of it for n = 0. A byte
+// that is no UTF-8 is one character.
+func firstChars(s string, n int) string {
+	if n == 0 || len(s) <= n {
+		return s
+	}
+	at := 0
+	for ; n > 0 && at < len(s); n-- {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return s[:at]
+}
+
+// parseAddress reads an address as it appears in the wild: IPv4 and IPv6, with
+// or without a zone, a port, or brackets. An IPv4 address mapped into IPv6 is
+// the IPv4 address.
+func parseAddress(v slidegate.Value) (netip.Addr, error) {
+	text, ok := v.Literal()
+	if !ok || v.IsNumber() {
+		return netip.Addr{}, fmt.Errorf("the number %s is not an IP address", v)
+	}
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		if port, perr := netip.ParseAddrPort(text); perr == nil {
+			addr, err = port.Addr(), nil
+		} else if n := len(text); n > 2 && text[0] == '[' && text[n-1] == ']' {
+			addr, err = netip.ParseAddr(text[1 : n-1])
+		}
+	}
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("%q is not an IP address", clip(text))
+	}
+	return addr.Unmap().WithZone(""), nil
+}
+
+func clip(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "…"
+	}
+	return s
+}
+
+// attribute returns an attribute of ev; "event" is the name of the event.
+func attribute(ev *slidegate.Event, name string) (slidegate.Value, bool) {
+	if name == "event" {
+		return slidegate.TextValue(ev.Name), true
+	}
+	return ev.Attr(name)
+}
