@@ -121,21 +121,29 @@ func appendKey(b []byte, parts []keyPart, m missing, ev *slidegate.Event) (key [
 func (p *keyPart) append(b []byte, ev *slidegate.Event) (key []byte, found bool, err error) {
 	for i := range p.sources {
 		s := &p.sources[i]
-		v, ok := attribute(ev, s.attr)
+		if s.attr == "event" { // apart, so that the event need not live on the heap
+			return appendPartString(appendPlace(b, i), firstChars(ev.Name, s.chars)), true, nil
+		}
+		v, ok := ev.Attr(s.attr)
 		if !ok {
 			continue
 		}
 		if text, literal := v.Literal(); literal && text == "" && len(p.sources) > 1 {
 			continue // an empty text is present, except among alternatives
 		}
-		if i > 0 {
-			b = strconv.AppendInt(b, int64(i), 10)
-			b = append(b, '|')
-		}
-		b, err = s.append(b, v)
+		b, err = s.append(appendPlace(b, i), v)
 		return b, err == nil, err
 	}
 	return b, false, nil
+}
+
+// appendPlace appends the place of an alternative; nothing for the first.
+func appendPlace(b []byte, i int) []byte {
+	if i == 0 {
+		return b
+	}
+	b = strconv.AppendInt(b, int64(i), 10)
+	return append(b, '|')
 }
 
 // append appends the length-prefixed text of v.

@@ -1,0 +1,49 @@
+package rulefile
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNearest(t *testing.T) {
+	known := inRule.known()
+	for name, want := range map[string]string{
+		"limts": "limits", "limit": "limits", "Limits": "limits", "overide": "overrides", "missing-key": "missing_key",
+		"missingKey": "missing_key", "nmae": "name", "keys": "key", "matches": "match", "mesage": "message", "shadows": "shadow",
+		"where": "", "stats": "", "hold": "", "window": "", "alerts": "", "counts": "", "replaces": "", "": "", "k": "", "ke": "key",
+		"forget_after": "", "on_store_error": "", "操作": "", strings.Repeat("limits", 10): "",
+	} {
+		if got := nearest(name, known); got != want {
+			t.Errorf("nearest(%q) is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestUnbuiltWords checks that words of the grammar that are not built yet are
+// plain unknown fields, with no suggestion that leads astray.
+func TestUnbuiltWords(t *testing.T) {
+	words := map[level]string{
+		inFile:      "lists allow deny",
+		inAttribute: "secret fold",
+		inDefaults:  "on_store_error every notify",
+		inRule: "where counts replaces stats window allowed_lateness alerts hold unsettled forget_after " +
+			"on_store_error",
+		inLimit: "when with lasts keep_history max_wait max_queue adapt notify",
+	}
+	for l, list := range words {
+		for _, w := range strings.Fields(list) {
+			if hint, meant := suggest(w, l); hint != "" || meant != "" {
+				t.Errorf("%s %s: suggests %q %q", w, l, hint, meant)
+			}
+		}
+	}
+}
+
+// TestLevels checks that each level has its words.
+func TestLevels(t *testing.T) {
+	for l := inFile; l <= inOverrides; l++ {
+		if len(l.known()) == 0 || l.String() == "" || l.form() == "" {
+			t.Errorf("level %d has no words", l)
+		}
+	}
+}
