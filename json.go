@@ -15,7 +15,7 @@ import (
 
 // MarshalJSON returns the decision as other programs see it. What there is
 // nothing to say about is left out. Delays are whole microseconds.
-func (d *Decision) MarshalJSON() ([]byte, error) {
+func (d Decision) MarshalJSON() ([]byte, error) {
 	return json.Marshal(jsonDecision{
 		ID: d.ID.String(), Action: d.Action.String(), Admitted: d.Admitted(),
 		Rule: d.Rule, Reason: d.Reason, Message: d.Message,

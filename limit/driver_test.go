@@ -157,9 +157,7 @@ func (d *marksDriver) check(p Params, now, cost int64) Result {
 		d.Move(make([]uint32, need+need/4))
 	}
 	d.Charge(p, now, cost)
-	r.Used++
-	r.Remaining--
-	return r
+	return settle(r, d.Judge(p, now, 0))
 }
 
 func (d *marksDriver) record(p Params, now, cost int64) Result { return d.check(p, now, cost) }

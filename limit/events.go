@@ -11,7 +11,8 @@ import "github.com/slidegate/slidegate/window"
 //	fits   iff  n + 1 <= max                  (a cost of 0: n <= max)
 //	retry  =    checks until the (n+1-max)-th oldest mark has left
 //
-// Judging is O(log k) for k expired marks, Enter is O(1).
+// What is used is what the next check is held against: the marks among the last
+// size-1 checks. Judging is O(log k) for k expired marks, Enter is O(1).
 type Marks struct {
 	window.Log[uint32]
 	// Since is the number of checks entered after the newest mark.

@@ -386,9 +386,9 @@ func (w *Events) Check(p Params, now, cost int64) Result {
 		return r
 	}
 	w.Marks = append(w.Marks, r.OK)
-	if r.OK {
-		r.Used++
-		r.Remaining--
+	if r.OK { // how it stands for the next check
+		r.Used = w.marks(p)
+		r.Remaining = max(0, p.Max-r.Used)
 	}
 	return r
 }

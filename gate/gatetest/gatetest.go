@@ -1,0 +1,386 @@
+// Package gatetest runs test scripts of rules: the same in go test, in
+// "slidegate check --test", and in the documentation. A script names a rule
+// file, then says what is checked when, and what must come back:
+//
+//	rules sms.yaml
+//	at 0s    check sms.send phone=1 ip=192.0.2.9 -> allow remaining=0
+//	at 10s   check sms.send phone=1 ip=192.0.2.9 -> reject sms-phone retry_after=50s
+//
+// The page docs/guide/testing-rules.md describes the whole language.
+package gatetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slidegate/slidegate"
+	"github.com/slidegate/slidegate/gate"
+	"github.com/slidegate/slidegate/rule"
+)
+
+// Extension is what names of scripts end with.
+const Extension = ".gate"
+
+// Options say how to run scripts.
+type Options struct {
+	// Load reads a rule file; required. rulefile.Load does, but for its
+	// result: see the example.
+	Load func(path string) (*rule.Plan, error)
+	// Rewrite writes what came back into the script, in place of what was
+	// expected, keeping the names that each line asks for.
+	Rewrite bool
+}
+
+// Failure is a line that did not get what it expects, or that is wrong itself.
+type Failure struct {
+	File string
+	Line int
+	// Text is the line.
+	Text string
+	// Expected and Got are what comes after the arrow. Both are empty when
+	// the line itself is wrong.
+	Expected, Got string
+	// Err says what is wrong.
+	Err error
+}
+
+// Error returns the failure in three lines.
+func (f *Failure) Error() string {
+	if f.Err != nil {
+		return fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Err)
+	}
+	return fmt.Sprintf("%s:%d: %s\n\texpected: %s\n\t     got: %s", f.File, f.Line, strings.TrimSpace(f.Text), f.Expected, f.Got)
+}
+
+// Result counts what was run.
+type Result struct {
+	// Scripts and Lines count the scripts, and the lines with an expectation.
+	Scripts, Lines int
+	// Failures are in order.
+	Failures []*Failure
+}
+
+// TB is the part of testing.TB that Run uses.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Run runs the scripts of a directory as part of a Go test.
+func Run(t TB, dir string, o Options) {
+	t.Helper()
+	r, err := Dir(dir, o)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	for _, f := range r.Failures {
+		t.Errorf("%v", f)
+	}
+}
+
+// Dir runs every script of a directory, in the order of their names. It is an
+// error if there is none.
+func Dir(dir string, o Options) (*Result, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"+Extension))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: no scripts (*%s) in it", dir, Extension)
+	}
+	slices.Sort(files)
+	total := &Result{}
+	for _, f := range files {
+		if err := file(f, o, total); err != nil {
+			return nil, err
+		}
+	}
+	return total, nil
+}
+
+// File runs one script.
+func File(path string, o Options) (*Result, error) {
+	r := &Result{}
+	return r, file(path, o, r)
+}
+
+func file(path string, o Options, r *Result) error {
+	if o.Load == nil {
+		return errors.New("gatetest: Options.Load is required")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	r.Scripts++
+	s := &script{path: path, load: o.Load, result: r, labels: map[string]string{}, start: defaultStart()}
+	defer s.close()
+	lines := strings.Split(string(data), "\n")
+	for i, text := range lines {
+		l, err := parseLine(i+1, text)
+		if err == nil && l != nil {
+			err = s.run(l)
+		}
+		if err != nil {
+			r.Failures = append(r.Failures, &Failure{File: path, Line: i + 1, Text: text, Err: err})
+			break // what follows would only fail because of it
+		}
+		if o.Rewrite && l != nil && l.arrow && s.got != "" {
+			lines[i] = text[:strings.Index(text, "->")] + "-> " + s.got
+		}
+	}
+	if o.Rewrite {
+		return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
+	}
+	return nil
+}
+
+// defaultStart is the instant 0s of a script that does not say.
+func defaultStart() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// script is the state of a script that runs.
+type script struct {
+	path   string
+	load   func(string) (*rule.Plan, error)
+	result *Result
+	gate   *gate.Gate
+	start  time.Time
+	now    time.Duration // since start
+	labels map[string]string
+	got    string // what the last line got
+}
+
+func (s *script) close() {
+	if s.gate != nil {
+		_ = s.gate.Close()
+	}
+}
+
+func (s *script) clock() time.Time { return s.start.Add(s.now) }
+
+// run does what a line says.
+func (s *script) run(l *line) error {
+	s.got = ""
+	switch l.verb {
+	case "rules":
+		return s.rules(l)
+	case "start":
+		return s.startAt(l)
+	}
+	if s.gate == nil {
+		return errors.New("a script begins with its rules: rules FILE")
+	}
+	if !l.at.given {
+		return fmt.Errorf("%s needs a time: at 0s %s …", l.verb, l.verb)
+	}
+	if l.at.relative {
+		l.at.from += s.now
+		l.at.to += s.now
+	}
+	if l.at.from < s.now {
+		return fmt.Errorf("time only goes forward; it is %s now", formatDuration(s.now))
+	}
+	do := s.verb(l.verb)
+	if do == nil {
+		return fmt.Errorf("unknown word %q; a line is rules, start, or at TIME check, query, refund or reset", l.verb)
+	}
+	return s.repeat(l, do)
+}
+
+func (s *script) verb(name string) func(*line) (answer, error) {
+	return map[string]func(*line) (answer, error){
+		"check": s.check, "query": s.query, "refund": s.refund, "reset": s.reset,
+	}[name]
+}
+
+// repeat does a line at each of its instants, as often as it says.
+func (s *script) repeat(l *line, do func(*line) (answer, error)) error {
+	counts := tally{}
+	var last answer
+	counting := asksTally(l.want)
+	for at := l.at.from; at <= l.at.to; at += max(l.at.every, 1) {
+		s.now = at
+		for range l.count {
+			a, err := do(l)
+			if err != nil {
+				return err
+			}
+			if len(a.words) > 0 {
+				counts[a.words[0]]++
+			}
+			last = a
+			if !counting && l.arrow && !a.holds(l.want) {
+				s.compare(l, a)
+				return nil
+			}
+		}
+		if l.at.every == 0 {
+			break
+		}
+	}
+	if counting {
+		for _, name := range []string{slidegate.Allow.String(), slidegate.Reject.String()} {
+			counts[name] += 0
+		}
+		last = counts.answer()
+	}
+	s.compare(l, last)
+	return nil
+}
+
+// compare holds what came back against what the line expects.
+func (s *script) compare(l *line, a answer) {
+	if !l.arrow {
+		return
+	}
+	s.result.Lines++
+	s.got = a.shown(l.want)
+	if !a.holds(l.want) {
+		s.result.Failures = append(s.result.Failures, &Failure{
+			File: s.path, Line: l.number, Text: l.text, Expected: strings.Join(l.want, " "), Got: atText(s.now) + " " + s.got,
+		})
+	}
+}
+
+// rules loads a rule file; later in a script it is a reload.
+func (s *script) rules(l *line) error {
+	if len(l.args) != 1 {
+		return errors.New("want: rules FILE")
+	}
+	path := l.args[0]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(s.path), path)
+	}
+	plan, err := s.load(path)
+	if err != nil {
+		return err
+	}
+	if s.gate == nil {
+		s.gate, err = gate.New(plan, gate.Options{Now: s.clock})
+		return err
+	}
+	if l.at.given && l.at.from < s.now {
+		return fmt.Errorf("time only goes forward; it is %s now", formatDuration(s.now))
+	}
+	s.now = max(s.now, l.at.from)
+	lost, err := s.gate.Reload(plan)
+	var texts []string
+	for _, f := range lost {
+		texts = append(texts, f.Rule+": "+f.Limit)
+	}
+	var a answer
+	a.set("forgets", strings.Join(texts, ","), true)
+	s.compare(l, a)
+	return err
+}
+
+// startAt says which instant 0s is.
+func (s *script) startAt(l *line) error {
+	if len(l.args) != 1 || s.now > 0 {
+		return errors.New("want, before any check: start 2026-01-01T00:00:00Z")
+	}
+	at, err := time.Parse(time.RFC3339, l.args[0])
+	if err != nil {
+		return fmt.Errorf("%q is no time: say one such as 2026-01-01T00:00:00Z", l.args[0])
+	}
+	s.start = at
+	return nil
+}
+
+// check judges an event, or several in one verdict: A … + B …
+func (s *script) check(l *line) (answer, error) {
+	label, args := "", l.args
+	if n := len(args); n > 2 && args[n-2] == "as" {
+		label, args = args[n-1], args[:n-2]
+	}
+	var evs []slidegate.Event
+	for len(args) > 0 {
+		words := args
+		if i := slices.Index(args, "+"); i >= 0 {
+			words, args = args[:i], args[i+1:]
+		} else {
+			args = nil
+		}
+		ev, err := ParseEvent(words)
+		if err != nil {
+			return answer{}, err
+		}
+		evs = append(evs, ev)
+	}
+	if len(evs) == 0 {
+		return answer{}, errors.New("want: check EVENT name=value …")
+	}
+	d, err := s.decide(evs)
+	if errors.Is(err, slidegate.ErrEvent) {
+		a := answer{words: []string{"error"}}
+		a.set("error", err.Error(), true)
+		return a, nil
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	if label != "" {
+		s.labels[label] = d.ID.String()
+	}
+	return decisionAnswer(&d), nil
+}
+
+func (s *script) decide(evs []slidegate.Event) (slidegate.Decision, error) {
+	if len(evs) == 1 {
+		return s.gate.Check(context.Background(), evs[0])
+	}
+	return s.gate.CheckAll(context.Background(), evs)
+}
+
+// query says how the windows of a rule and key stand.
+func (s *script) query(l *line) (answer, error) {
+	name, attrs, err := ruleAndKey(l)
+	if err != nil {
+		return answer{}, err
+	}
+	ws, err := s.gate.Query(context.Background(), name, attrs...)
+	return queryAnswer(ws), err
+}
+
+// reset empties the windows of a rule and key.
+func (s *script) reset(l *line) (answer, error) {
+	name, attrs, err := ruleAndKey(l)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{}, s.gate.Reset(context.Background(), name, attrs...)
+}
+
+func ruleAndKey(l *line) (name string, attrs []slidegate.Attr, err error) {
+	ev, err := ParseEvent(l.args)
+	if err != nil {
+		return "", nil, fmt.Errorf("want: %s RULE name=value …: %w", l.verb, err)
+	}
+	return ev.Name, ev.Attrs, nil
+}
+
+// refund gives back a decision that was labelled: check … as LABEL.
+func (s *script) refund(l *line) (answer, error) {
+	if len(l.args) != 1 {
+		return answer{}, errors.New("want: refund LABEL")
+	}
+	id, ok := s.labels[l.args[0]]
+	if !ok {
+		return answer{}, fmt.Errorf("no check was labelled: … as %s", l.args[0])
+	}
+	given, err := s.gate.Refund(context.Background(), id)
+	if given {
+		return answer{words: []string{"given"}}, err
+	}
+	return answer{words: []string{"nothing"}}, err
+}
