@@ -208,8 +208,8 @@ func (c *compiler) key(path string, src *Rule, r *Compiled) {
 		r.key = append(r.key, part)
 	}
 	if len(src.Key) > 0 && !alternatives && src.MissingKey == "" && c.set.Defaults.MissingKey == "" {
-		c.warnf(path+".key", "", "an event without %s is not limited by this rule; say missing_key: skip if that is meant, or reject, shared, or an alternative such as %s|ip",
-			strings.Join(src.Key, ", "), src.Key[0])
+		c.warnf(path+".key", "", "an event without %s is not limited by this rule; say missing_key: skip if that is meant, otherwise reject or shared, or name an alternative, as in user|ip",
+			strings.Join(src.Key, " or "))
 	}
 }
 

@@ -146,6 +146,23 @@ func appendPlace(b []byte, i int) []byte {
 	return append(b, '|')
 }
 
+// show returns the name and text of the part that ev has.
+func (p *keyPart) show(ev *slidegate.Event) (name, text string, ok bool) {
+	for i := range p.sources {
+		s := &p.sources[i]
+		v, found := attribute(ev, s.attr)
+		if !found || v == slidegate.TextValue("") && len(p.sources) > 1 {
+			continue
+		}
+		if !s.address {
+			return s.attr, strings.Clone(firstChars(v.String(), s.chars)), true
+		}
+		addr, err := parseAddress(v)
+		return s.attr, string(s.appendAddress(nil, addr)), err == nil
+	}
+	return "", "", false
+}
+
 // append appends the length-prefixed text of v.
 func (s *source) append(b []byte, v slidegate.Value) ([]byte, error) {
 	var buf [64]byte

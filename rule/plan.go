@@ -138,16 +138,13 @@ func (r *Compiled) Key() []string {
 	return parts
 }
 
-// KeyAttrs returns the attributes that the key of ev is built from: for each
-// part the one that is present.
+// KeyAttrs returns, for people, the attributes that the key of ev is built from:
+// for each part the one that is present, cut and normalised like the key.
 func (r *Compiled) KeyAttrs(ev *slidegate.Event) []slidegate.Attr {
 	var attrs []slidegate.Attr
 	for i := range r.key {
-		for _, s := range r.key[i].sources {
-			if v, ok := attribute(ev, s.attr); ok {
-				attrs = append(attrs, slidegate.Attr{Name: s.attr, Value: v})
-				break
-			}
+		if name, text, ok := r.key[i].show(ev); ok {
+			attrs = append(attrs, slidegate.String(name, text))
 		}
 	}
 	return attrs

@@ -25,6 +25,8 @@ func TestCombined(t *testing.T) {
 		{"escapes", `h - a\"b ` + stamp + ` "GET /\"\\\xe4\t\q\x4 HTTP/1.1" 200 1 "\xD0\xAF" "say \"hi\""`,
 			"http ip=h user=a\"b method=GET path=/\"\\\xe4\t\\q\\x4 status=#200 bytes=#1 referer=Я user_agent=say \"hi\""},
 		{"backslash before the closing quote", `h - - ` + stamp + ` "GET / HTTP/1.1" 200 1 "C:\\" "b"`, `http ip=h method=GET path=/ status=#200 bytes=#1 referer=C:\ user_agent=b`},
+		{"escapes of control characters", `h - - ` + stamp + ` "GET / HTTP/1.1" 200 1 "\n\r\t\b\v\f\X41\xzz" "\"`,
+			"http ip=h method=GET path=/ status=#200 bytes=#1 referer=\n\r\t\b\v\f\\X41\\xzz user_agent=\""},
 		{"no request", `h - - ` + stamp + ` "-" 408 0 "-" "-"`, `http ip=h request=- status=#408 bytes=#0`},
 		{"empty request", `h - - ` + stamp + ` "" 400 0`, `http ip=h request= status=#400 bytes=#0`},
 		{"handshake", `h - - ` + stamp + ` "\x16\x03\x01\x00\xee" 400 226`, `http ip=h request=\x16\x03\x01\x00\xee status=#400 bytes=#226`},

@@ -104,6 +104,9 @@ func TestCSVHeaderErrors(t *testing.T) {
 			t.Errorf("%s: then %v", c.name, again)
 		}
 	}
+	broken := string(compressed(t, []byte(strings.Repeat("x", 100_000))))
+	_, _, err := readAll(t, broken[:len(broken)/2], Options{Format: FormatCSV})
+	checkError(t, "damaged before the header", err, "the gzip data is damaged or cut short after line 0")
 	if got, r, err := readAll(t, "\n\n", Options{Format: FormatCSV}); got != "" || err != nil || r.Files()[0].Format != FormatCSV {
 		t.Errorf("nothing but empty lines: %q, %v, %+v", got, err, r.Files())
 	}

@@ -13,12 +13,12 @@
 //     none (a TLS handshake sent to a plain port, a lone "-") the attribute
 //     request holds it as written, and method, path and query are absent.
 //   - json: one object a line. An object with an object "attrs" is an event
-//     in Slidegate's own shape: event, attrs, cost, time, and id, which is not
-//     read; any other field is an error. In every other object each field is
-//     an attribute: texts and numbers as they are, true and false as texts,
-//     nested objects with a dot between the names. null and arrays are no
-//     attributes. A text field "event" names the event; an "event" that is
-//     no text is not read.
+//     in Slidegate's own shape: event, attrs, cost and time; any other field is
+//     an error. In every other object each field is an attribute. Texts and
+//     numbers are attributes as they are, true and false as texts, members of
+//     nested objects with a dot between the names; null and arrays are none.
+//     A text field "event" names the event; an "event" that is no text is not
+//     read.
 //   - csv: RFC 4180 with a header line, separated by comma, semicolon or tab.
 //     Each column is an attribute; columns without a name are not read. A
 //     value that JSON would take for a number is a number, quoted or not. An

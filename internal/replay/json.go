@@ -40,6 +40,7 @@ const (
 	errNoName     = lineError("a field has an empty name")
 	errControl    = lineError("a text holds a control character that is not escaped")
 	errBadEscape  = lineError("a text holds a backslash that begins no escape of JSON")
+	errHalfPair   = lineError("a text holds one half of a surrogate pair, which is no character")
 	errBehindJSON = lineError("more text behind the end of the object; write one object a line")
 )
 
@@ -243,8 +244,9 @@ func (j *jsonScanner) escapedText(start, i int) (string, error) {
 			b, i = append(b, c), i+1
 		default:
 			var n int
-			if b, n = appendJSONEscape(b, j.s[i:]); n == 0 {
-				return "", errBadEscape
+			var err error
+			if b, n, err = appendJSONEscape(b, j.s[i:]); err != nil {
+				return "", err
 			}
 			i += n
 		}
@@ -253,39 +255,38 @@ func (j *jsonScanner) escapedText(start, i int) (string, error) {
 }
 
 // appendJSONEscape appends what the escape at the front of s stands for and
-// returns the length of the escape, 0 if it is none. Half of a surrogate pair
-// is the replacement character.
-func appendJSONEscape(b []byte, s string) ([]byte, int) {
+// returns the length of the escape. Half of a surrogate pair is an error and
+// not the replacement character, so that different keys stay different.
+func appendJSONEscape(b []byte, s string) (_ []byte, length int, err error) {
 	if len(s) < 2 {
-		return b, 0
+		return b, 0, errBadEscape
 	}
 	switch s[1] {
 	case '"', '\\', '/':
-		return append(b, s[1]), 2
+		return append(b, s[1]), 2, nil
 	case 'b':
-		return append(b, '\b'), 2
+		return append(b, '\b'), 2, nil
 	case 'f':
-		return append(b, '\f'), 2
+		return append(b, '\f'), 2, nil
 	case 'n':
-		return append(b, '\n'), 2
+		return append(b, '\n'), 2, nil
 	case 'r':
-		return append(b, '\r'), 2
+		return append(b, '\r'), 2, nil
 	case 't':
-		return append(b, '\t'), 2
+		return append(b, '\t'), 2, nil
 	}
 	r, ok := unicodeEscape(s)
 	if !ok {
-		return b, 0
+		return b, 0, errBadEscape
 	}
-	n := 6
-	if utf16.IsSurrogate(r) {
-		low, ok := unicodeEscape(s[6:])
-		if pair := utf16.DecodeRune(r, low); ok && pair != utf8.RuneError {
-			return utf8.AppendRune(b, pair), 12
-		}
-		r = utf8.RuneError
+	if !utf16.IsSurrogate(r) {
+		return utf8.AppendRune(b, r), 6, nil
 	}
-	return utf8.AppendRune(b, r), n
+	low, ok := unicodeEscape(s[6:])
+	if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
+		return b, 0, errHalfPair
+	}
+	return utf8.AppendRune(b, r), 12, nil
 }
 
 // unicodeEscape reads \uHHHH at the front of s.

@@ -152,9 +152,8 @@ func setOwnField(e *slidegate.Event, f *jsonField) error {
 			return fmt.Errorf("the cost %s is no whole number of 0 or more", printable(f.text, 24))
 		}
 		e.Cost = slidegate.CostOf(n)
-	case "id":
 	default:
-		return fmt.Errorf("unknown field %s beside attrs; there may be event, cost, time and id", printable(f.name, 40))
+		return fmt.Errorf("unknown field %s beside attrs; there may be event, cost and time", printable(f.name, 40))
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func TestFileGone(t *testing.T) {
 
 // A size is known of a plain file that was made standard input.
 func TestProgress(t *testing.T) {
-	data := newGenerated(5).combined(20_000)
+	data := newGenerated(5).combined(10_000)
 	f, err := os.Open(logFile(t, "a.log.gz", compressed(t, data)))
 	if err != nil {
 		t.Fatal(err)
@@ -189,6 +189,32 @@ func TestProgress(t *testing.T) {
 		last = read
 	}
 	if read, total := r.Progress(); read != total {
+		t.Errorf("read %d of %d bytes", read, total)
+	}
+}
+
+// What is no plain file has no size and is opened once, when its turn comes.
+func TestPipes(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := io.WriteString(out, commonLine); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open([]string{os.DevNull, "-"}, in, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if n := drain(t, r); n != 1 {
+		t.Errorf("%d events", n)
+	}
+	if read, total := r.Progress(); read != int64(len(commonLine)) || total != -1 {
 		t.Errorf("read %d of %d bytes", read, total)
 	}
 }

@@ -1,0 +1,145 @@
+// Command slidegate limits and watches events by sliding windows: a server, a
+// checker of rule files, and a replay of recorded logs.
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/slidegate/slidegate/rule/rulefile"
+	"github.com/spf13/cobra"
+)
+
+// Exit codes, as documented in --help.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+//go:embed starter.yaml
+var starter []byte
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run runs the command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var failed *failure
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &failed):
+		if failed.err != nil {
+			fmt.Fprintln(stderr, failed.err)
+		}
+		return exitFailed
+	default:
+		fmt.Fprintf(stderr, "slidegate: %v\nTry: slidegate --help\n", err)
+		return exitUsage
+	}
+}
+
+// failure is an error of the work, not of the command line. Its text, if any,
+// is printed as it is.
+type failure struct{ err error }
+
+func (f *failure) Error() string {
+	if f.err == nil {
+		return "failed"
+	}
+	return f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// fail marks err as a failure of the work.
+func fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{err}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "slidegate",
+		Short: "Sliding windows that watch the recent past and act on it",
+		Long: `Slidegate watches the recent past and acts on it: rate limits that are exact,
+several windows and keys in one atomic verdict, tried on yesterday's log before
+they are enforced.`,
+		Example: `  slidegate serve
+  slidegate check rules.yaml
+  slidegate explain --rules rules.yaml --event 'sms.send phone=13800000000 ip=192.0.2.9'
+  slidegate replay --rules rules.yaml access.log`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetUsageTemplate(root.UsageTemplate() + `
+Exit codes: 0 success; 1 the work failed (a file is wrong, a test failed, a port
+is taken); 2 the command line is wrong.
+`)
+	root.AddCommand(newServe(), newCheck(), newExplain(), newReplay())
+	return root
+}
+
+// version says which build this is.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(unknown build)"
+	}
+	return info.Main.Version
+}
+
+// loadRules reads a rule file, or the starter file when path is empty, and
+// prints its warnings.
+func loadRules(path string, stderr io.Writer) (*rulefile.File, error) {
+	var f *rulefile.File
+	var err error
+	if path == "" {
+		f, err = rulefile.Parse("starter.yaml", "", starter)
+	} else {
+		f, err = rulefile.Load(path)
+	}
+	if err != nil {
+		return nil, fail(err)
+	}
+	printWarnings(stderr, f)
+	return f, nil
+}
+
+func printWarnings(w io.Writer, f *rulefile.File) {
+	for _, warning := range f.Warnings {
+		fmt.Fprintf(w, "warning: %v\n", warning)
+	}
+}
+
+// plural writes a number and its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %s", n, strings.TrimSuffix(noun, "s")+"s")
+}

@@ -1,0 +1,235 @@
+package replay
+
+import (
+	"cmp"
+	"encoding/json"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/slidegate/slidegate"
+	"github.com/slidegate/slidegate/rule"
+)
+
+const (
+	// topKeys is how many of the most refused keys a summary names.
+	topKeys = 10
+	// maxNames bounds the refused keys of a rule whose names are remembered.
+	maxNames = 100_000
+	// maxKeys bounds the keys of a rule that are counted one by one.
+	maxKeys = 5_000_000
+)
+
+// Summary says what became of the events of a log.
+type Summary struct {
+	// Events counts the events that were judged, Skipped those that were not.
+	Events, Skipped int64
+	// Late counts the events that were older than the newest before them.
+	Late int64
+	// Admitted and Refused count verdicts.
+	Admitted, Refused int64
+	// First and Last are the times of the first and the last verdict.
+	First, Last time.Time
+	// Rules are those of the plan, in order.
+	Rules []*RuleSummary
+}
+
+// RuleSummary says what one rule did.
+type RuleSummary struct {
+	// Name is the rule's name. Shadow: it, or all its limits, refused nothing,
+	// and Refused says what it would have.
+	Name   string
+	Shadow bool
+	// Admitted and Refused count the events that met the rule: those that had
+	// room in all its windows, and those that had not. An event that another
+	// rule refused is in Admitted.
+	Admitted, Refused int64
+	// Keys counts different keys; KeysRefused those that were ever refused.
+	// KeysCapped: there were more keys than are counted.
+	Keys, KeysRefused int64
+	KeysCapped        bool
+	// Top are the most refused keys.
+	Top []KeySummary
+	// Busiest is the second with the most events, and their number.
+	Busiest      time.Time
+	BusiestCount int64
+
+	seed    maphash.Seed
+	keys    map[uint64]int64 // refusals by hash of the key
+	names   map[uint64][]slidegate.Attr
+	second  int64
+	inside  int64
+	scratch []byte
+}
+
+// KeySummary is one key and how often it was refused.
+type KeySummary struct {
+	Key     []slidegate.Attr
+	Refused int64
+}
+
+func newSummary(plan *rule.Plan) *Summary {
+	s := &Summary{}
+	for _, r := range plan.Rules() {
+		shadow := true
+		for _, l := range r.All() {
+			shadow = shadow && l.Shadow
+		}
+		s.Rules = append(s.Rules, &RuleSummary{
+			Name: r.Name, Shadow: shadow, seed: maphash.MakeSeed(),
+			keys: map[uint64]int64{}, names: map[uint64][]slidegate.Attr{},
+		})
+	}
+	return s
+}
+
+// add counts one decision, made at now (microseconds since the epoch).
+func (s *Summary) add(plan *rule.Plan, ev *slidegate.Event, d *slidegate.Decision, now int64) {
+	s.Last = time.UnixMicro(now).UTC()
+	if s.Events == 0 {
+		s.First = s.Last
+	}
+	s.Events++
+	if d.Admitted() {
+		s.Admitted++
+	} else {
+		s.Refused++
+	}
+	for i, r := range plan.Rules() {
+		if ok, err := r.Match(ev); err != nil || !ok {
+			continue
+		}
+		s.Rules[i].add(r, ev, d, now)
+	}
+}
+
+func (s *RuleSummary) add(r *rule.Compiled, ev *slidegate.Event, d *slidegate.Decision, now int64) {
+	key, found, err := r.AppendKey(s.scratch[:0], ev)
+	s.scratch = key
+	if err != nil || found == rule.KeySkip {
+		return
+	}
+	if second := now / 1e6; second != s.second {
+		s.second, s.inside = second, 0
+	}
+	if s.inside++; s.inside > s.BusiestCount {
+		s.BusiestCount, s.Busiest = s.inside, time.Unix(s.second, 0).UTC()
+	}
+	refused := found == rule.KeyReject || refusedBy(d, r.Name)
+	if refused {
+		s.Refused++
+	} else {
+		s.Admitted++
+	}
+	if found == rule.KeyFound {
+		s.count(maphash.Bytes(s.seed, key), r, ev, refused)
+	}
+}
+
+// refusedBy reports whether a window of the rule had no room.
+func refusedBy(d *slidegate.Decision, name string) bool {
+	for _, w := range d.Windows() {
+		if w.Refused && w.Rule == name {
+			return true
+		}
+	}
+	for _, w := range d.Shadow() {
+		if w.Refused && w.Rule == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *RuleSummary) count(h uint64, r *rule.Compiled, ev *slidegate.Event, refused bool) {
+	n, known := s.keys[h]
+	if !known {
+		if len(s.keys) >= maxKeys {
+			s.KeysCapped = true
+			return
+		}
+		s.Keys++
+		s.keys[h] = 0
+	}
+	if !refused {
+		return
+	}
+	s.keys[h] = n + 1
+	if n > 0 {
+		return
+	}
+	s.KeysRefused++
+	if len(s.names) < maxNames {
+		s.names[h] = r.KeyAttrs(ev)
+	}
+}
+
+// top returns the keys that were refused most often.
+func (s *RuleSummary) top() []KeySummary {
+	hashes := slices.Collect(maps.Keys(s.names))
+	text := func(h uint64) string {
+		var b []byte
+		for _, a := range s.names[h] {
+			b = append(a.Value.AppendText(b), 0)
+		}
+		return string(b)
+	}
+	slices.SortFunc(hashes, func(a, b uint64) int {
+		if c := cmp.Compare(s.keys[b], s.keys[a]); c != 0 {
+			return c
+		}
+		return cmp.Compare(text(a), text(b))
+	})
+	var top []KeySummary
+	for _, h := range hashes[:min(topKeys, len(hashes))] {
+		top = append(top, KeySummary{Key: s.names[h], Refused: s.keys[h]})
+	}
+	return top
+}
+
+// Finish computes what is only known at the end: the top keys.
+func (s *Summary) Finish() {
+	for _, r := range s.Rules {
+		r.Top = r.top()
+	}
+}
+
+// MarshalJSON returns the summary in its stable form. Fields may be added to
+// it; none is renamed or removed.
+func (s *Summary) MarshalJSON() ([]byte, error) {
+	type jsonKey struct {
+		Key     map[string]string `json:"key"`
+		Refused int64             `json:"refused"`
+	}
+	type jsonRule struct {
+		Name        string    `json:"name"`
+		Shadow      bool      `json:"shadow,omitempty"`
+		Admitted    int64     `json:"admitted"`
+		Refused     int64     `json:"refused"`
+		Keys        int64     `json:"keys"`
+		KeysRefused int64     `json:"keys_refused"`
+		KeysCapped  bool      `json:"keys_capped,omitempty"`
+		Top         []jsonKey `json:"top"`
+	}
+	out := struct {
+		Events   int64      `json:"events"`
+		Skipped  int64      `json:"skipped"`
+		Late     int64      `json:"late"`
+		Admitted int64      `json:"admitted"`
+		Refused  int64      `json:"refused"`
+		Rules    []jsonRule `json:"rules"`
+	}{s.Events, s.Skipped, s.Late, s.Admitted, s.Refused, []jsonRule{}}
+	for _, r := range s.Rules {
+		j := jsonRule{r.Name, r.Shadow, r.Admitted, r.Refused, r.Keys, r.KeysRefused, r.KeysCapped, []jsonKey{}}
+		for _, k := range r.Top {
+			key := map[string]string{}
+			for _, a := range k.Key {
+				key[a.Name] = a.Value.String()
+			}
+			j.Top = append(j.Top, jsonKey{key, k.Refused})
+		}
+		out.Rules = append(out.Rules, j)
+	}
+	return json.Marshal(out)
+}
