@@ -51,11 +51,7 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	if e.Value != "" {
-		v := e.Value
-		if len(v) > 80 {
-			v = v[:80] + "…"
-		}
-		b.WriteString(strconv.Quote(v))
+		b.WriteString(strconv.Quote(clip(e.Value)))
 		b.WriteString(": ")
 	}
 	b.WriteString(e.Msg)

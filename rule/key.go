@@ -258,11 +258,16 @@ func parseAddress(v slidegate.Value) (netip.Addr, error) {
 	return addr.Unmap().WithZone(""), nil
 }
 
+// clip shortens a text for a message, between characters.
 func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
+	if len(s) <= 80 {
+		return s
 	}
-	return s
+	n := 80
+	for n > 76 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
 
 // attribute returns an attribute of ev; "event" is the name of the event.

@@ -57,6 +57,10 @@ func main() {
 			os.Exit(1)
 		}
 	}
+	if err := writeKeys(); err != nil {
+		fmt.Fprintln(os.Stderr, "genvectors:", err)
+		os.Exit(1)
+	}
 }
 
 func write(algorithm string) error {

@@ -1,0 +1,161 @@
+package rule
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/slidegate/slidegate"
+	"pgregory.net/rapid"
+)
+
+// compileOne compiles a set with one rule and returns it.
+func compileOne(tb testing.TB, attrs map[string]Attribute, r Rule) *Compiled {
+	tb.Helper()
+	r.Name = "r"
+	if r.Limits == nil {
+		r.Limits = []Limit{{Limit: "1 per 1s"}}
+	}
+	p, _, err := Compile(&Set{Attributes: attrs, Rules: []Rule{r}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p.Rule("r")
+}
+
+func TestMatch(t *testing.T) {
+	num := func(s string) slidegate.Attr {
+		v, err := slidegate.NumberValue(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slidegate.Attr{Name: "status", Value: v}
+	}
+	str := slidegate.String
+	for _, c := range []struct {
+		name          string
+		match, except []Matcher
+		attrs         []slidegate.Attr
+		want          bool
+	}{
+		{name: "no matcher takes all", want: true},
+		{name: "the name of the event", match: []Matcher{{"event": {"e"}}}, want: true},
+		{name: "another name", match: []Matcher{{"event": {"f"}}}},
+		{name: "a list", match: []Matcher{{"event": {"x", "e"}}}, want: true},
+		{name: "all must hold", match: []Matcher{{"event": {"e"}, "plan": {"pro"}}}},
+		{name: "any of several", match: []Matcher{{"plan": {"pro"}}, {"event": {"e"}}}, want: true},
+		{name: "a missing attribute", match: []Matcher{{"plan": {"pro"}}}},
+		{name: "as written", match: []Matcher{{"n": {"007"}}}, attrs: []slidegate.Attr{str("n", "007")}, want: true},
+		{name: "not as a number", match: []Matcher{{"n": {"007"}}}, attrs: []slidegate.Attr{str("n", "7")}},
+		{name: "a number by its spelling", match: []Matcher{{"status": {"404"}}}, attrs: []slidegate.Attr{num("404")}, want: true},
+		{name: "a number from Go", match: []Matcher{{"status": {"404"}}}, attrs: []slidegate.Attr{slidegate.Int("status", 404)}, want: true},
+		{name: "a float from Go", match: []Matcher{{"status": {"1.5"}}}, attrs: []slidegate.Attr{slidegate.Float("status", 1.5)}, want: true},
+		{name: "present", match: []Matcher{{"user": {"*"}}}, attrs: []slidegate.Attr{str("user", "")}, want: true},
+		{name: "not present", match: []Matcher{{"user": {"*"}}}},
+		{name: "empty is a value", match: []Matcher{{"user": {""}}}, attrs: []slidegate.Attr{str("user", "")}, want: true},
+		{name: "a glob", match: []Matcher{{"path": {"/v1/*"}}}, attrs: []slidegate.Attr{str("path", "/v1/a/b")}, want: true},
+		{name: "a glob of nothing", match: []Matcher{{"path": {"/v1/*"}}}, attrs: []slidegate.Attr{str("path", "/v1/")}, want: true},
+		{name: "a glob is whole", match: []Matcher{{"path": {"*.js"}}}, attrs: []slidegate.Attr{str("path", "/a.json")}},
+		{name: "a glob on a number", match: []Matcher{{"status": {"5*"}}}, attrs: []slidegate.Attr{slidegate.Int("status", 503)}, want: true},
+		{name: "an address in another spelling", match: []Matcher{{"ip": {"2001:db8::1"}}}, attrs: []slidegate.Attr{str("ip", "2001:0DB8:0::0:1")}, want: true},
+		{name: "a mapped address", match: []Matcher{{"ip": {"192.0.2.9"}}}, attrs: []slidegate.Attr{str("ip", "::ffff:192.0.2.9")}, want: true},
+		{name: "another address", match: []Matcher{{"ip": {"192.0.2.9"}}}, attrs: []slidegate.Attr{str("ip", "192.0.2.8")}},
+		{name: "excepted", except: []Matcher{{"plan": {"internal"}}}, attrs: []slidegate.Attr{str("plan", "internal")}},
+		{name: "not excepted", except: []Matcher{{"plan": {"internal"}}}, attrs: []slidegate.Attr{str("plan", "free")}, want: true},
+		{name: "excepted by any", except: []Matcher{{"plan": {"x"}}, {"user": {"*"}}}, attrs: []slidegate.Attr{str("user", "u")}},
+		{name: "many values", match: []Matcher{{"plan": {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}}}, attrs: []slidegate.Attr{str("plan", "j")}, want: true},
+		{name: "none of many values", match: []Matcher{{"plan": {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}}}, attrs: []slidegate.Attr{str("plan", "k")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := compileOne(t, nil, Rule{Match: c.match, Except: c.except})
+			ev := slidegate.Event{Name: "e", Attrs: c.attrs}
+			got, err := r.Match(&ev)
+			if err != nil || got != c.want {
+				t.Errorf("Match = %v, %v", got, err)
+			}
+			if why, text := r.WhyMatch(&ev); why != c.want || text == "" {
+				t.Errorf("WhyMatch = %v, %q", why, text)
+			}
+		})
+	}
+}
+
+func TestMatchAddressError(t *testing.T) {
+	r := compileOne(t, nil, Rule{Match: []Matcher{{"ip": {"192.0.2.9"}}}})
+	ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{slidegate.String("ip", "nonsense")}}
+	if _, err := r.Match(&ev); !errors.Is(err, slidegate.ErrEvent) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestGlob holds globs against the regular expression that means the same.
+func TestGlob(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringMatching(`[ab/*]{1,6}\*[ab*]{0,4}`).Draw(t, "pattern")
+		text := rapid.StringMatching(`[ab/]{0,10}`).Draw(t, "text")
+		parts := strings.Split(pattern, "*")
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		want := regexp.MustCompile(`(?s)^` + strings.Join(parts, `.*`) + `$`).MatchString(text)
+		g := newGlob(pattern)
+		if got := g.match(text); got != want {
+			t.Fatalf("%q on %q: %v", pattern, text, got)
+		}
+	})
+}
+
+func TestWhyMatch(t *testing.T) {
+	r := compileOne(t, nil, Rule{
+		Match:  []Matcher{{"event": {"login"}}, {"path": {"/login*"}, "ip": {"192.0.2.9"}}},
+		Except: []Matcher{{"user": {"root"}}},
+	})
+	for _, c := range []struct {
+		ev   slidegate.Event
+		want string
+	}{
+		{slidegate.Event{Name: "login"}, `matches event="login"`},
+		{slidegate.Event{Name: "http"}, `event is "http", not "login"; ip is missing`},
+		{slidegate.Event{Name: "http", Attrs: []slidegate.Attr{slidegate.String("ip", "192.0.2.9"), slidegate.String("path", "/")}}, `path is "/", not "/login*"`},
+		{slidegate.Event{Name: "login", Attrs: []slidegate.Attr{slidegate.String("user", "root")}}, `excepted: user="root"`},
+	} {
+		if _, why := r.WhyMatch(&c.ev); !strings.Contains(why, c.want) {
+			t.Errorf("%+v: %q; want %q", c.ev, why, c.want)
+		}
+	}
+}
+
+// TestPlanFor holds the index by event name against matching every rule.
+func TestPlanFor(t *testing.T) {
+	matchers := []Matcher{{"event": {"a"}}, {"event": {"a", "b"}}, {"event": {"b"}, "x": {"1"}}, {"event": {"a*"}}, {"event": {"*"}}, {"x": {"1"}}}
+	rapid.Check(t, func(t *rapid.T) {
+		set := &Set{}
+		for i := range rapid.IntRange(1, 6).Draw(t, "rules") {
+			set.Rules = append(set.Rules, Rule{
+				Name:   string(rune('a' + i)),
+				Match:  rapid.SliceOfN(rapid.SampledFrom(matchers), 0, 2).Draw(t, "match"),
+				Limits: []Limit{{Limit: "1 per 1s"}},
+			})
+		}
+		p, _, err := Compile(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev := slidegate.Event{Name: rapid.SampledFrom([]string{"a", "b", "c", "aa"}).Draw(t, "event")}
+		if rapid.Bool().Draw(t, "x") {
+			ev.Attrs = []slidegate.Attr{slidegate.Int("x", 1)}
+		}
+		met := func(rules []*Compiled) (names string) {
+			for _, r := range rules {
+				if ok, err := r.Match(&ev); err == nil && ok {
+					names += r.Name
+				}
+			}
+			return names
+		}
+		if got, want := met(p.For(ev.Name)), met(p.Rules()); got != want {
+			t.Fatalf("For(%s) meets %q, all rules meet %q", ev.Name, got, want)
+		}
+	})
+}
