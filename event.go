@@ -67,9 +67,10 @@ func (e *Event) Validate() error {
 	}
 	for i := range e.Attrs {
 		a := &e.Attrs[i]
-		if a.Name == "" {
+		switch a.Name {
+		case "":
 			errs = append(errs, fmt.Errorf("%w: attrs[%d]: the name is empty", ErrEvent, i))
-		} else if a.Name == "event" {
+		case "event":
 			errs = append(errs, fmt.Errorf("%w: attrs[%d]: the name %q is taken by the name of the event", ErrEvent, i, a.Name))
 		}
 		if err := a.Value.validate(); err != nil {

@@ -57,6 +57,7 @@ func (g *Gate) CheckAll(ctx context.Context, evs []slidegate.Event) (slidegate.D
 	sc := g.begin()
 	defer g.end(sc)
 	sc.merge = map[mergeKey]int{}
+	sc.ends = append(sc.ends, requestEnd{}) // one request, even for no event
 	for i := range evs {
 		if err := g.add(sc, &evs[i], i); err != nil {
 			return slidegate.Decision{}, err
@@ -129,7 +130,7 @@ func (g *Gate) add(sc *scratch, ev *slidegate.Event, place int) error {
 		}
 		return fmt.Errorf("gate: %w", err)
 	}
-	if sc.merge == nil || len(sc.ends) == 0 {
+	if sc.merge == nil {
 		sc.ends = append(sc.ends, requestEnd{items: len(sc.items), denied: denied})
 		return nil
 	}

@@ -77,7 +77,7 @@ func againstModel(t *rapid.T, a Algorithm) {
 		} else {
 			got, want = fast.check(p, now, cost), slow.Check(toModel(p), now, cost)
 		}
-		if model.Result(want) != fromResult(got) {
+		if want != fromResult(got) {
 			t.Fatalf("%v at %d cost %d:\n got %+v\nwant %+v", p, now, cost, got, want)
 		}
 	}

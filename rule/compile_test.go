@@ -11,7 +11,8 @@ import (
 	"github.com/slidegate/slidegate/limit"
 )
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 // TestCompileErrors holds what is refused, where it says so, and what it says.
 func TestCompileErrors(t *testing.T) {
@@ -36,8 +37,8 @@ func TestCompileErrors(t *testing.T) {
 		{"zone", Set{Rules: []Rule{{Name: "a", Limits: ok, Zone: "Mars/Olympus"}}}, []string{`zone: "Mars/Olympus": not a time zone`}},
 		{"local zone", Set{Defaults: Defaults{Zone: "Local"}, Rules: []Rule{{Name: "a", Limits: ok}}}, []string{`defaults.zone: "Local"`}},
 		{"type", Set{Attributes: map[string]Attribute{"x": {Type: "int"}}, Rules: []Rule{{Name: "a", Limits: ok}}}, []string{`attributes.x.type: "int": a type is text, address or number`}},
-		{"scale", Set{Attributes: map[string]Attribute{"x": {Type: "number", Scale: ptr(10)}}, Rules: []Rule{{Name: "a", Limits: ok}}}, []string{`attributes.x.scale: "10": a scale is 0 to 9`}},
-		{"scale of a text", Set{Attributes: map[string]Attribute{"x": {Scale: ptr(2)}}, Rules: []Rule{{Name: "a", Limits: ok}}}, []string{"attributes.x.scale: only an attribute of type number"}},
+		{"scale", Set{Attributes: map[string]Attribute{"x": {Type: "number", Scale: new(10)}}, Rules: []Rule{{Name: "a", Limits: ok}}}, []string{`attributes.x.scale: "10": a scale is 0 to 9`}},
+		{"scale of a text", Set{Attributes: map[string]Attribute{"x": {Scale: new(2)}}, Rules: []Rule{{Name: "a", Limits: ok}}}, []string{"attributes.x.scale: only an attribute of type number"}},
 		{"attribute event", Set{Attributes: map[string]Attribute{"event": {}}, Rules: []Rule{{Name: "a", Limits: ok}}}, []string{`attributes.event: "event": not a name`}},
 		{"undeclared in match", Set{Attributes: map[string]Attribute{"phone": {}}, Rules: []Rule{{Name: "a", Limits: ok, Match: []Matcher{{"phnoe": {"1"}}}}}}, []string{`match[0].phnoe: "phnoe": the attribute phnoe is not declared; is phone meant?`}},
 		{"undeclared in sum", Set{Attributes: map[string]Attribute{"v": {Type: "number"}}, Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 sum(w) per 1s"})}}}, []string{"the attribute w is not declared; is v meant?"}},
@@ -47,13 +48,13 @@ func TestCompileErrors(t *testing.T) {
 		{"events is no word", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Algorithm: "events"})}}}, []string{"unknown algorithm"}},
 		{"algorithm of events", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 9 events", Algorithm: "fixed"})}}}, []string{"a window of events has no algorithm"}},
 		{"log of a sum", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 sum(v) per 1s", Algorithm: "sliding_log"})}}}, []string{"a sum is kept in sliding_buckets"}},
-		{"burst without gcra", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Burst: ptr(int64(2))})}}}, []string{`limits[0].burst: "2": only gcra has a burst`}},
+		{"burst without gcra", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Burst: new(int64(2))})}}}, []string{`limits[0].burst: "2": only gcra has a burst`}},
 		{"gcra without burst", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Algorithm: "gcra"})}}}, []string{"limits[0]: gcra needs a burst"}},
-		{"burst 0", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Algorithm: "gcra", Burst: ptr(int64(0))})}}}, []string{"a burst is 1 or more"}},
-		{"gcra too fast", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "10M per 1s", Algorithm: "gcra", Burst: ptr(int64(1))})}}}, []string{"whole microseconds"}},
-		{"burst too long", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 400d", Algorithm: "gcra", Burst: ptr(int64(1000))})}}}, []string{"longer than 2^53"}},
-		{"buckets without", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Buckets: ptr(int64(2))})}}}, []string{"only sliding_buckets has buckets"}},
-		{"buckets 0", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Algorithm: "sliding_buckets", Buckets: ptr(int64(0))})}}}, []string{"buckets are 1 to 1000"}},
+		{"burst 0", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Algorithm: "gcra", Burst: new(int64(0))})}}}, []string{"a burst is 1 or more"}},
+		{"gcra too fast", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "10M per 1s", Algorithm: "gcra", Burst: new(int64(1))})}}}, []string{"whole microseconds"}},
+		{"burst too long", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 400d", Algorithm: "gcra", Burst: new(int64(1000))})}}}, []string{"longer than 2^53"}},
+		{"buckets without", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Buckets: new(int64(2))})}}}, []string{"only sliding_buckets has buckets"}},
+		{"buckets 0", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Algorithm: "sliding_buckets", Buckets: new(int64(0))})}}}, []string{"buckets are 1 to 1000"}},
 		{"count_refused of events", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 9 events", CountRefused: true})}}}, []string{"counts every check already"}},
 		{"a log too long", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "100_001 per 1s"})}}}, []string{"say algorithm: sliding_buckets"}},
 		{"override without match", Set{Rules: []Rule{{Name: "a", Limits: ok, Overrides: []Override{{Limits: []string{"2 per 1s"}}}}}}, []string{"overrides[0].match: an override needs a match"}},
@@ -94,8 +95,8 @@ func TestWarnings(t *testing.T) {
 		{"said", Rule{Key: []string{"user"}, MissingKey: "skip", Limits: limits}, ""},
 		{"an alternative", Rule{Key: []string{"user|ip"}, Limits: limits}, ""},
 		{"keyless", Rule{Limits: limits}, ""},
-		{"rounding", Rule{Limits: []Limit{{Limit: "300k per 1s", Algorithm: "gcra", Burst: ptr(int64(5))}}}, "16.7 % less"},
-		{"hardly any rounding", Rule{Limits: []Limit{{Limit: "7 per 1s", Algorithm: "gcra", Burst: ptr(int64(5))}}}, ""},
+		{"rounding", Rule{Limits: []Limit{{Limit: "300k per 1s", Algorithm: "gcra", Burst: new(int64(5))}}}, "16.7 % less"},
+		{"hardly any rounding", Rule{Limits: []Limit{{Limit: "7 per 1s", Algorithm: "gcra", Burst: new(int64(5))}}}, ""},
 		{"never refuses", Rule{Limits: []Limit{{Limit: "11 per 10 events"}}}, "never refuses"},
 	} {
 		c.rule.Name = "r"
@@ -116,8 +117,8 @@ func TestAlgorithms(t *testing.T) {
 	}{
 		{Limit{Limit: "100 per 1m"}, limit.Params{Algorithm: limit.SlidingLog, Max: 100, Size: 60e6}},
 		{Limit{Limit: "1 sum(v) per 1m"}, limit.Params{Algorithm: limit.SlidingBuckets, Max: 1000, Size: 60e6, Buckets: 60, Step: 1e6}},
-		{Limit{Limit: "1M per 1h", Algorithm: "sliding_buckets", Buckets: ptr(int64(7))}, limit.Params{Algorithm: limit.SlidingBuckets, Max: 1e6, Size: 3600e6, Buckets: 7, Step: 514285715}},
-		{Limit{Limit: "7 per 1s", Algorithm: "gcra", Burst: ptr(int64(3))}, limit.Params{Algorithm: limit.GCRA, Max: 7, Size: 1e6, Burst: 3, Step: 142858}},
+		{Limit{Limit: "1M per 1h", Algorithm: "sliding_buckets", Buckets: new(int64(7))}, limit.Params{Algorithm: limit.SlidingBuckets, Max: 1e6, Size: 3600e6, Buckets: 7, Step: 514285715}},
+		{Limit{Limit: "7 per 1s", Algorithm: "gcra", Burst: new(int64(3))}, limit.Params{Algorithm: limit.GCRA, Max: 7, Size: 1e6, Burst: 3, Step: 142858}},
 		{Limit{Limit: "7 per 1s", Algorithm: "fixed"}, limit.Params{Algorithm: limit.Fixed, Max: 7, Size: 1e6}},
 		{Limit{Limit: "3 per 10 events"}, limit.Params{Algorithm: limit.Events, Max: 3, Size: 10}},
 	} {
@@ -178,7 +179,7 @@ func TestOverrides(t *testing.T) {
 // TestIdentity holds what keeps a history and what ends it.
 func TestIdentity(t *testing.T) {
 	base := Rule{Name: "r", Key: []string{"user", "ip"}, MissingKey: "skip", Limits: []Limit{
-		{Limit: "10 per 60s"}, {Limit: "20 sum(v) per 1h"}, {Limit: "5 per 1m"}, {Limit: "3 per 10 events"}, {Limit: "5 per 1s", Algorithm: "gcra", Burst: ptr(int64(2))},
+		{Limit: "10 per 60s"}, {Limit: "20 sum(v) per 1h"}, {Limit: "5 per 1m"}, {Limit: "3 per 10 events"}, {Limit: "5 per 1s", Algorithm: "gcra", Burst: new(int64(2))},
 	}}
 	compile := func(r Rule) *Plan {
 		p, _, err := Compile(&Set{Rules: []Rule{r}})
@@ -196,7 +197,7 @@ func TestIdentity(t *testing.T) {
 		{"maximum", func(r *Rule) { r.Limits[0].Limit = "99 per 1m" }, ""},
 		{"1m is 60s is 60000ms", func(r *Rule) { r.Limits[0].Limit = "10 per 60000ms" }, ""},
 		{"burst, message, shadow, count_refused", func(r *Rule) {
-			r.Limits[4].Burst, r.Message, r.Limits[0].Shadow, r.Limits[2].CountRefused = ptr(int64(9)), "x", true, true
+			r.Limits[4].Burst, r.Message, r.Limits[0].Shadow, r.Limits[2].CountRefused = new(int64(9)), "x", true, true
 		}, ""},
 		{"match, except, missing_key, overrides", func(r *Rule) {
 			r.Match, r.MissingKey = []Matcher{{"event": {"x"}}}, "reject"
@@ -206,7 +207,7 @@ func TestIdentity(t *testing.T) {
 		{"window", func(r *Rule) { r.Limits[0].Limit = "10 per 61s" }, "5 per 1m"}, // the second alike is the first now
 		{"measure", func(r *Rule) { r.Limits[1].Limit = "20 sum(w) per 1h" }, "20 sum(v) per 1h"},
 		{"algorithm", func(r *Rule) { r.Limits[0].Algorithm = "fixed" }, "5 per 1m"},
-		{"buckets", func(r *Rule) { r.Limits[1].Buckets = ptr(int64(6)) }, "20 sum(v) per 1h"},
+		{"buckets", func(r *Rule) { r.Limits[1].Buckets = new(int64(6)) }, "20 sum(v) per 1h"},
 		{"events", func(r *Rule) { r.Limits[3].Limit = "3 per 11 events" }, "3 per 10 events"},
 		{"order of limits that are not alike", func(r *Rule) { r.Limits[0], r.Limits[3] = r.Limits[3], r.Limits[0] }, ""},
 		{"key", func(r *Rule) { r.Key = []string{"ip", "user"} }, "10 per 60s|20 sum(v) per 1h|5 per 1m|3 per 10 events|5 per 1s"},
@@ -233,7 +234,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestCost(t *testing.T) {
-	r := compileOne(t, map[string]Attribute{"v": {Type: "number", Scale: ptr(2)}}, Rule{Limits: []Limit{{Limit: "10 per 1s"}, {Limit: "10 sum(v) per 1s"}}})
+	r := compileOne(t, map[string]Attribute{"v": {Type: "number", Scale: new(2)}}, Rule{Limits: []Limit{{Limit: "10 per 1s"}, {Limit: "10 sum(v) per 1s"}}})
 	count, sum := r.All()[0], r.All()[1]
 	ev := slidegate.Event{Name: "e", Cost: slidegate.CostOf(4), Attrs: []slidegate.Attr{slidegate.Float("v", 1.25)}}
 	if n, err := count.Cost(&ev); n != 4 || err != nil {

@@ -43,7 +43,7 @@ func (m matcher) why(ev *slidegate.Event) (bool, string) {
 		t := &m[i]
 		v, present := attribute(ev, t.attr)
 		if !present {
-			return false, fmt.Sprintf("%s is missing", t.attr)
+			return false, t.attr + " is missing"
 		}
 		ok, err := t.match(ev)
 		if err != nil {

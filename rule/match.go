@@ -122,10 +122,8 @@ func (t *test) match(ev *slidegate.Event) (bool, error) {
 
 func (t *test) matchText(text string) bool {
 	if len(t.exact) <= 8 {
-		for _, want := range t.exact {
-			if want == text {
-				return true
-			}
+		if slices.Contains(t.exact, text) {
+			return true
 		}
 	} else if _, found := slices.BinarySearch(t.exact, text); found {
 		return true

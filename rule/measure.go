@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -58,7 +59,7 @@ func parseLimit(text string) (limitText, error) {
 		if n, rest, in := strings.Cut(text, " in last "); in && reCount.MatchString(rest) {
 			return l, fmt.Errorf("say %s per %s", n, rest)
 		}
-		return l, fmt.Errorf(`a limit is a maximum and a window, such as "100 per 1m" or "3 per 10 events"`)
+		return l, errors.New(`a limit is a maximum and a window, such as "100 per 1m" or "3 per 10 events"`)
 	}
 	maxText, measure, _ := strings.Cut(strings.TrimSpace(head), " ")
 	var err error
@@ -71,17 +72,17 @@ func parseLimit(text string) (limitText, error) {
 	case reSum.MatchString(measure):
 		l.stat, l.attr = statSum, reSum.FindStringSubmatch(measure)[1]
 		if !reName.MatchString(l.attr) {
-			return l, fmt.Errorf("sum takes the name of one attribute, such as sum(bytes)")
+			return l, errors.New("sum takes the name of one attribute, such as sum(bytes)")
 		}
 	default:
 		return l, fmt.Errorf("unknown measure %q; a limit counts (100 per 1m) or sums (10Mi sum(bytes) per 1m)", measure)
 	}
 	if l.stat == statCount && l.max.frac != "" {
-		return l, fmt.Errorf("a count has no fractions; only a sum has")
+		return l, errors.New("a count has no fractions; only a sum has")
 	}
 	l.per, err = parseSpan(strings.TrimSpace(per))
 	if err == nil && l.per.events && l.stat == statSum {
-		err = fmt.Errorf("a sum needs a window of time, such as 1h, not of events")
+		err = errors.New("a sum needs a window of time, such as 1h, not of events")
 	}
 	return l, err
 }
@@ -170,7 +171,7 @@ type decimal struct {
 // parseMax reads a MAX: 100, 10_000, 200k, 10Gi, 199.99.
 func parseMax(text string) (decimal, error) {
 	if strings.HasPrefix(text, "-") {
-		return decimal{}, fmt.Errorf("a maximum is 0 or more, not negative")
+		return decimal{}, errors.New("a maximum is 0 or more, not negative")
 	}
 	m := reMax.FindStringSubmatch(text)
 	if m == nil {
@@ -184,7 +185,7 @@ func parseMax(text string) (decimal, error) {
 func (d decimal) scaled(scale int) (int64, error) {
 	n, err := strconv.ParseUint(strings.TrimLeft(d.whole+d.frac, "0")+"0", 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the maximum is over 2^53")
+		return 0, errors.New("the maximum is over 2^53")
 	}
 	n /= 10
 	hi, lo := bits.Mul64(n, uint64(d.times))
@@ -221,7 +222,7 @@ func parseUntil(text string, zone *time.Location) (int64, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.UnixMicro(), nil
 	}
-	return 0, fmt.Errorf(`until is a day such as "2026-12-31" or a time such as "2026-12-31T18:00:00Z"`)
+	return 0, errors.New(`until is a day such as "2026-12-31" or a time such as "2026-12-31T18:00:00Z"`)
 }
 
 // never is the end of an override that has none.

@@ -75,6 +75,7 @@ type CompiledLimit struct {
 // of an override.
 type Active struct {
 	*CompiledLimit
+
 	// Text is the limit's text as written.
 	Text string
 	// Params is what is enforced.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -83,7 +84,7 @@ func TestCombinedErrors(t *testing.T) {
 	} {
 		var rec Record
 		p := combinedParser{event: DefaultEvent}
-		if _, err := p.parse(c.line, &rec); err != c.want {
+		if _, err := p.parse(c.line, &rec); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}

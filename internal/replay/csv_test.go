@@ -100,7 +100,7 @@ func TestCSVHeaderErrors(t *testing.T) {
 	} {
 		_, r, err := readAll(t, c.data, Options{Format: FormatCSV, TimeField: c.timeField})
 		checkError(t, c.name, err, c.want)
-		if _, again := r.Next(); again != err {
+		if _, again := r.Next(); !errors.Is(again, err) {
 			t.Errorf("%s: then %v", c.name, again)
 		}
 	}

@@ -33,8 +33,7 @@ rules:
 `
 	_, err := rulefile.Parse("rules.yaml", "", []byte(text))
 	fmt.Println(err)
-	var errs rule.Errors
-	if errors.As(err, &errs) {
+	if errs, ok := errors.AsType[rule.Errors](err); ok {
 		fmt.Println(len(errs), "errors, the first on line", errs[0].Line)
 	}
 	// Output:

@@ -31,7 +31,7 @@ func TestUnbuiltWords(t *testing.T) {
 		inLimit: "when with lasts keep_history max_wait max_queue adapt notify",
 	}
 	for l, list := range words {
-		for _, w := range strings.Fields(list) {
+		for w := range strings.FieldsSeq(list) {
 			if hint, meant := suggest(w, l); hint != "" || meant != "" {
 				t.Errorf("%s %s: suggests %q %q", w, l, hint, meant)
 			}

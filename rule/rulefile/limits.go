@@ -144,7 +144,7 @@ func (r *reader) overrideLimits(v value) (texts []string, unlimited bool) {
 func (r *reader) until(v value) string {
 	s, ok := r.text(v)
 	if ok && !isQuoted(v.node) {
-		r.bad(v.path, s, fmt.Sprintf("write it in quotes: until: %s", quoted(s)))
+		r.bad(v.path, s, "write it in quotes: until: "+quoted(s))
 		return ""
 	}
 	return s
@@ -225,8 +225,7 @@ func readRegular(path string) ([]byte, error) {
 		defer f.Close()
 		return io.ReadAll(io.LimitReader(f, maxFile+1))
 	}()
-	var cause *fs.PathError
-	if errors.As(err, &cause) {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		err = cause.Err
 	}
 	if err != nil {

@@ -1,0 +1,599 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slidegate/slidegate"
+	"github.com/slidegate/slidegate/rule"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+var bg = context.Background()
+
+// clock is a clock that tests move.
+type clock struct{ us atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.us.Store(1_700_000_000_000_000)
+	return c
+}
+
+func (c *clock) now() time.Time       { return time.UnixMicro(c.us.Load()) }
+func (c *clock) move(d time.Duration) { c.us.Add(d.Microseconds()) }
+func (c *clock) options() Options     { return Options{Now: c.now} }
+func event(name string, attrs ...slidegate.Attr) slidegate.Event {
+	return slidegate.Event{Name: name, Attrs: attrs}
+}
+
+func compile(tb testing.TB, rules ...rule.Rule) *rule.Plan {
+	tb.Helper()
+	for i := range rules {
+		if rules[i].MissingKey == "" {
+			rules[i].MissingKey = "skip"
+		}
+	}
+	plan, _, err := rule.Compile(&rule.Set{Rules: rules})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return plan
+}
+
+func limits(texts ...string) (ls []rule.Limit) {
+	for _, t := range texts {
+		ls = append(ls, rule.Limit{Limit: t})
+	}
+	return ls
+}
+
+func check(tb testing.TB, g *Gate, ev slidegate.Event) slidegate.Decision {
+	tb.Helper()
+	d, err := g.Check(bg, ev)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return d
+}
+
+func TestNewErrors(t *testing.T) {
+	plan := compile(t, rule.Rule{Name: "r", Limits: limits("1 per 1s")})
+	if _, err := New(nil, Options{}); err == nil {
+		t.Error("no plan: no error")
+	}
+	if _, err := New(plan, Options{IDKey: []byte("short")}); err == nil || !strings.Contains(err.Error(), "IDKey") {
+		t.Errorf("a short key: %v", err)
+	}
+	if _, err := New(nil, Options{IDKey: []byte("short")}); err == nil || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("two errors at once: %v", err)
+	}
+}
+
+func TestEventErrors(t *testing.T) {
+	g := newGate(t, compile(t,
+		rule.Rule{Name: "a", Key: []string{"ip"}, Limits: limits("5 per 1m")},
+		rule.Rule{Name: "b", Limits: limits("5 sum(v) per 1m")},
+	), newClock().options())
+	good := event("e", slidegate.String("ip", "192.0.2.1"), slidegate.Int("v", 1))
+	for want, ev := range map[string]slidegate.Event{
+		"the name is empty":   {},
+		"is negative":         {Name: "e", Cost: slidegate.CostOf(-1)},
+		"given twice":         event("e", slidegate.Int("v", 1), slidegate.Int("v", 2)),
+		"a check has none":    {Name: "e", Time: time.Now()},
+		"not an IP address":   event("e", slidegate.String("ip", "x"), slidegate.Int("v", 1)),
+		"v is missing":        event("e", slidegate.String("ip", "192.0.2.1")),
+		"is not a number":     event("e", slidegate.String("v", "x")),
+		"not a finite number": event("e", slidegate.Float("v", nan())),
+		"taken by the name":   event("e", slidegate.String("event", "f")),
+		"is negative; a sum":  event("e", slidegate.Int("v", -1)),
+		"too large to add up": event("e", slidegate.Int("v", 1<<60)),
+	} {
+		if _, err := g.Check(bg, ev); !errors.Is(err, slidegate.ErrEvent) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v; want %q", ev, err, want)
+		}
+		if _, err := g.CheckBatch(bg, []slidegate.Event{good, ev}); !errors.Is(err, slidegate.ErrEvent) || !strings.Contains(err.Error(), "event 1: ") {
+			t.Errorf("in a batch: %v", err)
+		}
+		if _, err := g.CheckAll(bg, []slidegate.Event{good, ev}); !errors.Is(err, slidegate.ErrEvent) {
+			t.Errorf("in one verdict: %v", err)
+		}
+		if _, err := g.Explain(bg, ev); !errors.Is(err, slidegate.ErrEvent) {
+			t.Errorf("explained: %v", err)
+		}
+	}
+	ws, err := g.Query(bg, "b")
+	if err != nil || ws[0].Used != 0 {
+		t.Errorf("after nothing but errors: %+v, %v", ws, err)
+	}
+}
+
+func nan() float64 { z := 0.0; return z / z }
+
+func TestCheckBatchIsIndependent(t *testing.T) {
+	g := newGate(t, compile(t, rule.Rule{Name: "r", Key: []string{"k"}, Limits: limits("2 per 1m")}), newClock().options())
+	ev := event("e", slidegate.String("k", "1"))
+	ds, err := g.CheckBatch(bg, []slidegate.Event{ev, ev, ev, event("e", slidegate.String("k", "2")), event("e")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, true, false, true, true} {
+		if ds[i].Admitted() != want {
+			t.Errorf("event %d: %v", i, ds[i].Action)
+		}
+	}
+	if ds, err := g.CheckBatch(bg, nil); err != nil || len(ds) != 0 {
+		t.Errorf("an empty batch: %v %v", ds, err)
+	}
+}
+
+// TestCheckAllAddsCosts holds one verdict over several events: costs that meet
+// in a window are added before they are judged, and all pass or none.
+func TestCheckAllAddsCosts(t *testing.T) {
+	g := newGate(t, compile(t,
+		rule.Rule{Name: "r", Key: []string{"k"}, Limits: limits("5 per 1m")},
+		rule.Rule{Name: "all", Limits: limits("6 per 1m")},
+	), newClock().options())
+	cost := func(k string, n int64) slidegate.Event {
+		return slidegate.Event{Name: "e", Cost: slidegate.CostOf(n), Attrs: []slidegate.Attr{slidegate.String("k", k)}}
+	}
+	all := func(evs ...slidegate.Event) slidegate.Decision {
+		d, err := g.CheckAll(bg, evs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if d := all(cost("a", 2), cost("a", 2), cost("b", 1)); !d.Admitted() || len(d.Windows()) != 3 {
+		t.Errorf("5 in all: %v, %d windows", d.Action, len(d.Windows()))
+	}
+	if d := all(cost("b", 1), cost("a", 1)); d.Admitted() || d.Rule != "all" {
+		t.Errorf("7 in all: %v by %q", d.Action, d.Rule)
+	}
+	if d := all(cost("a", 3), cost("a", 3)); !d.Never {
+		t.Errorf("6 of 5 at once: never is %v", d.Never)
+	}
+	if d := all(cost("a", 1)); !d.Admitted() {
+		t.Error("the refused ones were charged")
+	}
+	if d := all(); !d.Admitted() || d.ID.String() == "" {
+		t.Error("no events: nothing refuses")
+	}
+}
+
+func TestRefund(t *testing.T) {
+	c := newClock()
+	g := newGate(t, compile(t,
+		rule.Rule{Name: "r", Key: []string{"k"}, Limits: limits("1 per 1m", "9 per 1h")},
+		rule.Rule{Name: "s", Limits: []rule.Limit{{Limit: "5 sum(v) per 1m"}, {Limit: "2 per 5 events"}, {Limit: "3 per 1m", Algorithm: "gcra", Burst: new(int64(3))}, {Limit: "7 per 1h", Algorithm: "fixed"}}},
+	), c.options())
+	ev := event("e", slidegate.String("k", "1"), slidegate.Float("v", 1.5))
+	d := check(t, g, ev)
+	id := d.ID.String()
+	before, _ := g.Query(bg, "s")
+	if given, err := g.Refund(bg, id); err != nil || !given {
+		t.Fatalf("Refund = %v, %v", given, err)
+	}
+	for _, name := range []string{"r", "s"} {
+		ws, err := g.Query(bg, name, slidegate.String("k", "1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range ws {
+			if w.Used != 0 || w.Remaining != w.Max {
+				t.Errorf("after the refund: %+v (before %+v)", w, before)
+			}
+		}
+	}
+	if given, err := g.Refund(bg, id); err != nil || given {
+		t.Errorf("a second time: %v, %v", given, err)
+	}
+	if d := check(t, g, ev); !d.Admitted() {
+		t.Errorf("after the refund: %v by %s", d.Action, d.Rule)
+	}
+	if given, _ := g.Refund(bg, id); given {
+		t.Error("the id of another decision gave it back")
+	}
+	refused := check(t, g, ev)
+	if given, err := g.Refund(bg, refused.ID.String()); err != nil || given {
+		t.Errorf("a refused one: %v, %v", given, err)
+	}
+	c.move(time.Hour)
+	if given, err := g.Refund(bg, d.ID.String()); err != nil || given {
+		t.Errorf("late: %v, %v", given, err)
+	}
+}
+
+func TestRefundErrors(t *testing.T) {
+	plan := compile(t, rule.Rule{Name: "r", Limits: limits("9 per 1m")})
+	g, other := newGate(t, plan, Options{}), newGate(t, plan, Options{})
+	d, foreign := check(t, g, event("e")), check(t, other, event("e"))
+	id := d.ID.String()
+	for _, bad := range []string{"", "x", "é", id[:len(id)-1], id + "A", strings.ToUpper(id), foreign.ID.String(), strings.Repeat("A", 1000), strings.Repeat("=", 100)} {
+		if given, err := g.Refund(bg, bad); !errors.Is(err, slidegate.ErrID) || given {
+			t.Errorf("%.30q: %v, %v", bad, given, err)
+		}
+	}
+	for i := range len(id) {
+		changed := []byte(id)
+		if changed[i]++; strings.ContainsRune("[`{:.", rune(changed[i])) {
+			continue
+		}
+		if given, err := g.Refund(bg, string(changed)); err == nil {
+			t.Fatalf("byte %d changed: given %v", i, given)
+		}
+	}
+	if given, err := g.Refund(bg, id); !given || err != nil {
+		t.Errorf("the true id: %v, %v", given, err)
+	}
+	key := []byte("0123456789abcdef")
+	one, two := newGate(t, plan, Options{IDKey: key}), newGate(t, plan, Options{IDKey: key})
+	d = check(t, one, event("e"))
+	if _, err := two.Refund(bg, d.ID.String()); err != nil {
+		t.Errorf("gates with the same key: %v", err)
+	}
+}
+
+func TestQueryResetErrors(t *testing.T) {
+	g := newGate(t, compile(t, rule.Rule{Name: "r", Key: []string{"ip"}, Limits: limits("2 per 1m")}), newClock().options())
+	if _, err := g.Query(bg, "nobody"); !errors.Is(err, slidegate.ErrUnknownRule) {
+		t.Errorf("unknown rule: %v", err)
+	}
+	if _, err := g.Query(bg, "r"); !errors.Is(err, slidegate.ErrEvent) || !strings.Contains(err.Error(), "[ip]") {
+		t.Errorf("no key: %v", err)
+	}
+	if err := g.Reset(bg, "r", slidegate.String("ip", "x")); !errors.Is(err, slidegate.ErrEvent) {
+		t.Errorf("bad key: %v", err)
+	}
+	ip := slidegate.String("ip", "192.0.2.1")
+	d := check(t, g, event("e", ip))
+	check(t, g, event("e", ip))
+	if err := g.Reset(bg, "r", slidegate.String("ip", "::ffff:192.0.2.1")); err != nil {
+		t.Fatal(err)
+	}
+	if ws, err := g.Query(bg, "r", ip); err != nil || ws[0].Used != 0 || ws[0].Limit != "2 per 1m" {
+		t.Errorf("after Reset: %+v %v", ws, err)
+	}
+	check(t, g, event("e", ip))
+	if given, _ := g.Refund(bg, d.ID.String()); given {
+		t.Error("a decision from before the reset was given back")
+	}
+}
+
+func TestClosed(t *testing.T) {
+	g := newGate(t, compile(t, rule.Rule{Name: "r", Limits: limits("1 per 1s")}), Options{})
+	d := check(t, g, event("e"))
+	if err := errors.Join(g.Close(), g.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, errCheck := g.Check(bg, event("e"))
+	_, errQuery := g.Query(bg, "r")
+	_, errRefund := g.Refund(bg, d.ID.String())
+	_, errReload := g.Reload(g.Plan())
+	_, errExplain := g.Explain(bg, event("e"))
+	for _, err := range []error{errCheck, errQuery, errRefund, errReload, errExplain, g.Reset(bg, "r")} {
+		if !errors.Is(err, slidegate.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	}
+	goleak.VerifyNone(t)
+}
+
+// TestReload holds that history stays by identity, and that a limit bites or
+// frees at once.
+func TestReload(t *testing.T) {
+	c := newClock()
+	plan := func(texts ...string) *rule.Plan { return compile(t, rule.Rule{Name: "r", Limits: limits(texts...)}) }
+	g := newGate(t, plan("4 per 1m", "9 per 1h"), c.options())
+	for range 4 {
+		check(t, g, event("e"))
+	}
+	lost, err := g.Reload(plan("2 per 60s", "9 per 2h"))
+	if err != nil || len(lost) != 1 || lost[0].Limit != "9 per 1h" {
+		t.Fatalf("Reload = %+v, %v", lost, err)
+	}
+	d := check(t, g, event("e"))
+	if w := d.Windows(); d.Admitted() || w[0].Used != 4 || w[0].Remaining != 0 || w[1].Used != 0 {
+		t.Errorf("after a lower limit: %+v", d)
+	}
+	if _, err := g.Reload(plan("6 per 1m", "9 per 2h")); err != nil {
+		t.Fatal(err)
+	}
+	if d := check(t, g, event("e")); !d.Admitted() || d.Windows()[0].Used != 5 {
+		t.Errorf("after a higher limit: %+v", d)
+	}
+	if _, err := g.Reload(nil); err == nil {
+		t.Error("no plan: no error")
+	}
+}
+
+func TestMissingKeyReject(t *testing.T) {
+	g := newGate(t, compile(t,
+		rule.Rule{Name: "need", Key: []string{"tenant"}, MissingKey: "reject", Message: "Who are you?", Limits: limits("9 per 1m")},
+		rule.Rule{Name: "all", Limits: []rule.Limit{{Limit: "9 per 1m"}, {Limit: "9 per 1h", CountRefused: true}}},
+		rule.Rule{Name: "try", Key: []string{"x"}, MissingKey: "reject", Shadow: new(true), Limits: limits("9 per 1m")},
+	), newClock().options())
+	d := check(t, g, event("e"))
+	if d.Admitted() || d.Rule != "need" || d.Reason != slidegate.ReasonMissingKey || d.Message != "Who are you?" || d.RetryAfter != 0 {
+		t.Errorf("got %+v", d)
+	}
+	ws, _ := g.Query(bg, "all")
+	if ws[0].Used != 0 || ws[1].Used != 1 {
+		t.Errorf("charged %d, and counted %d as refused", ws[0].Used, ws[1].Used)
+	}
+	if d := check(t, g, event("e", slidegate.String("tenant", "t"))); !d.Admitted() {
+		t.Errorf("a shadow rule rejected: %+v", d)
+	}
+}
+
+func TestShadow(t *testing.T) {
+	g := newGate(t, compile(t, rule.Rule{Name: "api", Key: []string{"user"}, Limits: []rule.Limit{{Limit: "3 per 1m"}, {Limit: "2 per 1m", Shadow: true}}}), newClock().options())
+	user := slidegate.String("user", "u")
+	for i, want := range []struct {
+		admitted, shadowRefused bool
+		shadowUsed              int64
+	}{{true, false, 1}, {true, false, 2}, {true, true, 2}, {false, true, 2}} {
+		d := check(t, g, event("e", user))
+		s := d.Shadow()
+		if d.Admitted() != want.admitted || len(s) != 1 || s[0].Refused != want.shadowRefused || s[0].Used != want.shadowUsed {
+			t.Errorf("check %d: %v, shadow %+v", i, d.Action, s)
+		}
+		if n, _ := d.Remaining(); n != max(2-int64(i), 0) {
+			t.Errorf("check %d: remaining %d", i, n)
+		}
+	}
+}
+
+// TestManyWindows holds that decisions over more windows than fit inline are
+// whole.
+func TestManyWindows(t *testing.T) {
+	var texts []string
+	for _, w := range []string{"1s", "2s", "3s", "4s", "5s", "6s", "7s"} {
+		texts = append(texts, "2 per "+w)
+	}
+	g := newGate(t, compile(t, rule.Rule{Name: "r", Limits: limits(texts...)}), newClock().options())
+	first := check(t, g, event("e"))
+	second := check(t, g, event("e"))
+	third := check(t, g, event("e"))
+	if len(third.Windows()) != 7 || third.RetryAfter != 7*time.Second || first.Windows()[6].Used != 1 {
+		t.Errorf("got %+v", third)
+	}
+	for _, d := range []slidegate.Decision{first, second} {
+		if given, err := g.Refund(bg, d.ID.String()); !given || err != nil {
+			t.Errorf("Refund = %v, %v", given, err)
+		}
+	}
+	ws, _ := g.Query(bg, "r")
+	for _, w := range ws {
+		if w.Used != 0 {
+			t.Errorf("%s: used %d after all was refunded", w.Limit, w.Used)
+		}
+	}
+}
+
+// TestRetryIsTrue holds the delay over several windows, rules and keys, refused
+// checks that count among them: then the event passes, 1 µs earlier it does not.
+func TestRetryIsTrue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newClock()
+		pool := []rule.Limit{
+			{Limit: "1 per 10ms"}, {Limit: "3 per 50ms"}, {Limit: "5 per 1s"}, {Limit: "4 per 30ms", Algorithm: "fixed"},
+			{Limit: "6 per 100ms", Algorithm: "gcra", Burst: new(int64(2))}, {Limit: "3 per 70ms", Algorithm: "sliding_buckets", Buckets: new(int64(7))},
+			{Limit: "4 per 60ms", CountRefused: true}, {Limit: "9 sum(v) per 80ms"},
+		}
+		draw := rapid.SliceOfNDistinct(rapid.IntRange(0, len(pool)-1), 1, 4, rapid.ID[int])
+		pick := func(label string) (ls []rule.Limit) {
+			for _, i := range draw.Draw(t, label) {
+				ls = append(ls, pool[i])
+			}
+			return ls
+		}
+		plan, _, err := rule.Compile(&rule.Set{Rules: []rule.Rule{
+			{Name: "a", Key: []string{"k"}, MissingKey: "skip", Limits: pick("a")}, {Name: "b", Limits: pick("b")},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := New(plan, c.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		for range rapid.IntRange(1, 30).Draw(t, "checks") {
+			c.move(time.Duration(rapid.Int64Range(0, 40_000).Draw(t, "step")) * time.Microsecond)
+			ev := event("e", slidegate.String("k", rapid.SampledFrom([]string{"x", "y"}).Draw(t, "k")), slidegate.Int("v", rapid.Int64Range(0, 5).Draw(t, "v")))
+			ev.Cost = slidegate.CostOf(rapid.Int64Range(1, 2).Draw(t, "cost"))
+			d, err := g.Check(bg, ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Admitted() || d.Never {
+				continue
+			}
+			// Explain asks without counting, so that what counts refusals is
+			// not moved by the question.
+			c.move(d.RetryAfter - time.Microsecond)
+			if x, err := g.Explain(bg, ev); err != nil || x.Decision.Admitted() {
+				t.Fatalf("passes 1 µs before %v (%v)", d.RetryAfter, err)
+			}
+			c.move(time.Microsecond)
+			if d2, err := g.Check(bg, ev); err != nil || !d2.Admitted() {
+				t.Fatalf("refused by %s when due after %v: %+v (%v)", d2.Rule, d.RetryAfter, d2.Windows(), err)
+			}
+		}
+	})
+}
+
+// TestAtomic holds totals under concurrency: several keys and rules for each
+// event, random refusals, nothing charged by refused events.
+func TestAtomic(t *testing.T) {
+	g := newGate(t, compile(t,
+		rule.Rule{Name: "user", Key: []string{"user"}, Limits: limits("50 per 1h", "70 per 24h")},
+		rule.Rule{Name: "ip", Key: []string{"ip"}, Limits: limits("120 per 1h")},
+		rule.Rule{Name: "all", Limits: []rule.Limit{{Limit: "700 per 1h", Algorithm: "sliding_buckets"}}},
+	), newClock().options())
+	users, ips := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"}, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6", "192.0.2.7"}
+	var total atomic.Int64
+	var perUser, perIP sync.Map
+	for _, u := range append(append([]string(nil), users...), ips...) {
+		perUser.Store(u, new(atomic.Int64))
+		perIP.Store(u, new(atomic.Int64))
+	}
+	add := func(m *sync.Map, k string) { v, _ := m.Load(k); v.(*atomic.Int64).Add(1) }
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			rng := rand.New(rand.NewPCG(uint64(i), 1))
+			for range 100 {
+				u, ip := users[rng.IntN(len(users))], ips[rng.IntN(len(ips))]
+				d, err := g.Check(bg, event("e", slidegate.String("user", u), slidegate.String("ip", ip)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if d.Admitted() {
+					total.Add(1)
+					add(&perUser, u)
+					add(&perIP, ip)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	used := func(rule string, attrs ...slidegate.Attr) int64 {
+		ws, err := g.Query(bg, rule, attrs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ws[0].Used
+	}
+	if n := used("all"); n != total.Load() || n != 700 {
+		t.Errorf("%d in the window, %d were admitted, 700 fit", n, total.Load())
+	}
+	for _, u := range users {
+		v, _ := perUser.Load(u)
+		if n := used("user", slidegate.String("user", u)); n != v.(*atomic.Int64).Load() || n > 50 {
+			t.Errorf("user %s: %d in the window, %d admitted", u, n, v.(*atomic.Int64).Load())
+		}
+	}
+	for _, ip := range ips {
+		v, _ := perIP.Load(ip)
+		if n := used("ip", slidegate.String("ip", ip)); n != v.(*atomic.Int64).Load() || n > 120 {
+			t.Errorf("ip %s: %d in the window, %d admitted", ip, n, v.(*atomic.Int64).Load())
+		}
+	}
+}
+
+// TestParallelChecksSeeEachOther: 200 goroutines released together on a limit
+// of 5 let exactly 5 through, every time.
+func TestParallelChecksSeeEachOther(t *testing.T) {
+	g := newGate(t, compile(t, rule.Rule{Name: "r", Key: []string{"k"}, Limits: limits("5 per 60s")}), Options{})
+	for round := range 50 {
+		var admitted atomic.Int64
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		ev := event("e", slidegate.Int("k", int64(round)))
+		for range 200 {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				<-start
+				if d, err := g.Check(bg, ev); err == nil && d.Admitted() {
+					admitted.Add(1)
+				}
+			}()
+		}
+		close(start)
+		wg.Wait()
+		if n := admitted.Load(); n != 5 {
+			t.Fatalf("round %d: %d admitted", round, n)
+		}
+	}
+}
+
+// TestReloadUnderLoad: checks go on while plans change, and none is lost.
+func TestReloadUnderLoad(t *testing.T) {
+	plans := []*rule.Plan{
+		compile(t, rule.Rule{Name: "r", Limits: limits("500 per 1h")}),
+		compile(t, rule.Rule{Name: "r", Limits: limits("500 per 1h")}, rule.Rule{Name: "s", Limits: limits("1000 per 1h")}),
+	}
+	g := newGate(t, plans[0], newClock().options())
+	var admitted atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 500 {
+				if d, err := g.Check(bg, event("e")); err == nil && d.Admitted() {
+					admitted.Add(1)
+				}
+			}
+		}()
+	}
+	for i := range 200 {
+		if _, err := g.Reload(plans[i%2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wg.Wait()
+	if n := admitted.Load(); n != 500 {
+		t.Errorf("%d admitted", n)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	g := newGate(t, compile(t,
+		rule.Rule{Name: "phone", Match: []rule.Matcher{{"event": {"sms.send"}}}, Key: []string{"phone"}, Limits: limits("1 per 60s", "10 per 24h"),
+			Overrides: []rule.Override{{Match: []rule.Matcher{{"phone": {"2"}}}, Unlimited: true}}},
+		rule.Rule{Name: "ip", Key: []string{"ip/24"}, Limits: limits("20 per 1m")},
+		rule.Rule{Name: "other", Match: []rule.Matcher{{"event": {"login"}}}, Limits: limits("1 per 1s")},
+	), newClock().options())
+	ev := event("sms.send", slidegate.String("phone", "1"), slidegate.String("ip", "192.0.2.77"))
+	check(t, g, ev)
+	for range 2 { // it records nothing
+		x, err := g.Explain(bg, ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, ip, other := x.Rules[0], x.Rules[1], x.Rules[2]
+		switch {
+		case x.Decision.Admitted() || x.Decision.Rule != "phone" || x.Decision.RetryAfter != time.Minute || x.Decision.ID.String() != "":
+			t.Errorf("decision %+v", x.Decision)
+		case !p.Applies || p.CanonicalKey != "1:1" || len(p.Windows) != 2 || p.Windows[0].Used != 1 || p.Windows[1].Used != 1:
+			t.Errorf("phone %+v", p)
+		case !ip.Applies || ip.Key[0].Value.String() != "192.0.2.0/24" || ip.Windows[0].Used != 1:
+			t.Errorf("ip %+v", ip)
+		case other.Applies || !strings.Contains(other.Why, `event is "sms.send", not "login"`):
+			t.Errorf("other %+v", other)
+		}
+	}
+	x, err := g.Explain(bg, event("sms.send", slidegate.String("phone", "2")))
+	if err != nil || !strings.Contains(x.Rules[0].Why, "overrides[0]") || len(x.Rules[0].Windows) != 0 || !strings.Contains(x.Rules[1].Why, "skipped") {
+		t.Errorf("%+v %v", x, err)
+	}
+}
+
+func TestCeiling(t *testing.T) {
+	o := newClock().options()
+	o.Memory.MaxKeys = 2
+	g := newGate(t, compile(t, rule.Rule{Name: "r", Key: []string{"k"}, Limits: limits("2 per 1m")}), o)
+	for _, c := range []struct {
+		key    string
+		reason string
+	}{{"a", ""}, {"b", ""}, {"c", slidegate.ReasonCeiling}, {"a", ""}, {"a", slidegate.ReasonLimit}, {"d", slidegate.ReasonCeiling}} {
+		d := check(t, g, event("e", slidegate.String("k", c.key)))
+		if d.Reason != c.reason || d.Admitted() != (c.reason == "") {
+			t.Errorf("%s: %v %q", c.key, d.Action, d.Reason)
+		}
+	}
+}
