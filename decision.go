@@ -82,12 +82,16 @@ type Decision struct {
 func (d *Decision) Admitted() bool { return d.Action == Allow }
 
 // Windows returns the state of every enforced window that the event met,
-// after the decision, in the order of the rules. The slice is part of d.
-func (d *Decision) Windows() []WindowState { return d.all()[:d.enforced] }
+// after the decision, in the order of the rules (of several events in one
+// verdict, in the order in which they were met). The slice is part of d.
+func (d *Decision) Windows() []WindowState { return d.all()[:d.enforced:d.enforced] }
 
 // Shadow returns the same for the windows of shadow limits, which are judged
 // but never decide.
-func (d *Decision) Shadow() []WindowState { return d.all()[d.enforced:][:d.shadow] }
+func (d *Decision) Shadow() []WindowState {
+	end := d.enforced + d.shadow
+	return d.all()[d.enforced:end:end]
+}
 
 // Remaining returns the least that remains in any enforced window, and false
 // when the event met none.
@@ -125,7 +129,8 @@ type WindowState struct {
 	// written, such as "10 per 24h".
 	Rule, Limit string
 	// Used, Max and Remaining count in units of cost; of a sum, in units of
-	// 10^-Scale. Remaining is never negative, even after Max was lowered.
+	// 10^-Scale. Remaining is never negative, even after Max was lowered. Of
+	// gcra, Max is the burst: what the window holds at one instant.
 	Used, Max, Remaining int64
 	// RetryAfter is the delay until the event would fit into this window. 0
 	// unless it refused.

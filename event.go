@@ -56,7 +56,7 @@ func (e *Event) Attr(name string) (Value, bool) {
 // Validate reports everything that makes e unfit to be judged: no name, an
 // attribute without a name or named twice, a number that is not finite, a
 // negative cost. The errors wrap [ErrEvent] and are joined. It allocates
-// nothing when the event is fit.
+// nothing when the event is fit and has at most 32 attributes.
 func (e *Event) Validate() error {
 	var errs []error
 	if e.Name == "" {
@@ -64,6 +64,10 @@ func (e *Event) Validate() error {
 	}
 	if n := e.Cost.Units(); n < 0 {
 		errs = append(errs, fmt.Errorf("%w: cost: %d is negative; a cost is 0 or more", ErrEvent, n))
+	}
+	var names map[string]bool
+	if len(e.Attrs) > manyAttrs {
+		names = make(map[string]bool, len(e.Attrs))
 	}
 	for i := range e.Attrs {
 		a := &e.Attrs[i]
@@ -74,19 +78,31 @@ func (e *Event) Validate() error {
 			errs = append(errs, fmt.Errorf("%w: attrs[%d]: the name %q is taken by the name of the event", ErrEvent, i, a.Name))
 		}
 		if err := a.Value.validate(); err != nil {
-			errs = append(errs, fmt.Errorf("%w: attribute %s: %w", ErrEvent, a.Name, err))
+			errs = append(errs, fmt.Errorf("%w: attribute %s: %w", ErrEvent, shorten(a.Name), err))
 		}
-		for j := range e.Attrs[:i] {
-			if e.Attrs[j].Name == a.Name {
-				errs = append(errs, fmt.Errorf("%w: attribute %s: given twice", ErrEvent, a.Name))
-				break
-			}
+		if names[a.Name] || names == nil && has(e.Attrs[:i], a.Name) {
+			errs = append(errs, fmt.Errorf("%w: attribute %s: given twice", ErrEvent, shorten(a.Name)))
+		} else if names != nil {
+			names[a.Name] = true
 		}
 	}
 	if errs == nil {
 		return nil
 	}
 	return errors.Join(errs...)
+}
+
+// manyAttrs is from when on a map finds names that are given twice, so that the
+// work does not grow with the square of their number.
+const manyAttrs = 32
+
+func has(attrs []Attr, name string) bool {
+	for i := range attrs {
+		if attrs[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Cost is how much an event adds to a count: a whole number, 0 or more. The

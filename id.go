@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"strings"
 )
 
 // inlineReceipts is how many receipts an ID carries without allocating.
@@ -24,10 +25,14 @@ type Receipt struct {
 	Seq uint64
 }
 
-// Sealer signs the text of ids, so that nobody can make one up.
+// Sealer enciphers and signs what ids hold, so that nobody can read one or make
+// one up. It is safe for concurrent use.
 type Sealer interface {
-	// AppendSeal appends the signature of body to dst.
-	AppendSeal(dst, body []byte) []byte
+	// Seal appends body, enciphered and signed, to dst.
+	Seal(dst, body []byte) []byte
+	// Open returns the body of what Seal made, or false if it did not make it.
+	// It does not change sealed.
+	Open(sealed []byte) (body []byte, ok bool)
 }
 
 // ID names a decision. It is made without allocating; its text, which is what
@@ -70,8 +75,7 @@ func (id ID) String() string {
 	if id.sealer == nil {
 		return ""
 	}
-	body := []byte{idVersion}
-	body = binary.BigEndian.AppendUint64(body, id.nonce)
+	body := binary.BigEndian.AppendUint64(nil, id.nonce)
 	for _, r := range id.Receipts() {
 		body = binary.BigEndian.AppendUint64(body, r.Window[0])
 		body = binary.BigEndian.AppendUint64(body, r.Window[1])
@@ -79,8 +83,7 @@ func (id ID) String() string {
 		body = binary.AppendVarint(body, r.Amount)
 		body = binary.AppendUvarint(body, r.Seq)
 	}
-	sealed := id.sealer.AppendSeal(body, body)
-	return base64.RawURLEncoding.EncodeToString(sealed)
+	return base64.RawURLEncoding.EncodeToString(id.sealer.Seal([]byte{idVersion}, body))
 }
 
 // MarshalText returns the text of the id.
@@ -89,19 +92,18 @@ func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 // ParseID reads the text of an id that s sealed. The error wraps [ErrID].
 func ParseID(s Sealer, text string) (ID, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil {
+	switch {
+	case err != nil || strings.ContainsAny(text, "\r\n"): // the decoder skips line ends
 		return ID{}, fmt.Errorf("%w: %q is not in the alphabet of ids", ErrID, shorten(text))
+	case len(raw) == 0 || raw[0] != idVersion:
+		return ID{}, fmt.Errorf("%w: %q is empty or of another version", ErrID, shorten(text))
 	}
-	size := len(s.AppendSeal(nil, nil))
-	if len(raw) < 9+size || raw[0] != idVersion {
-		return ID{}, fmt.Errorf("%w: %q is cut short or of another version", ErrID, shorten(text))
+	body, ok := s.Open(raw[1:])
+	if !ok || len(body) < 8 {
+		return ID{}, fmt.Errorf("%w: %q is cut short, changed, or not made by this engine", ErrID, shorten(text))
 	}
-	body := raw[:len(raw)-size]
-	if string(s.AppendSeal(nil, body)) != string(raw[len(body):]) {
-		return ID{}, fmt.Errorf("%w: %q was not made by this engine", ErrID, shorten(text))
-	}
-	id := MakeID(s, binary.BigEndian.Uint64(body[1:]))
-	for rest := body[9:]; len(rest) > 0; {
+	id := MakeID(s, binary.BigEndian.Uint64(body))
+	for rest := body[8:]; len(rest) > 0; {
 		r, n := readReceipt(rest)
 		if n <= 0 {
 			return ID{}, fmt.Errorf("%w: %q is damaged", ErrID, shorten(text))

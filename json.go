@@ -85,6 +85,55 @@ func FormatUnits(n int64, scale uint8) string {
 	return sign + whole + "." + frac
 }
 
+// MarshalJSON returns the event in the form that UnmarshalJSON reads. What
+// Validate refuses is an error, and so is a text that is not UTF-8, which JSON
+// cannot hold.
+func (e Event) MarshalJSON() ([]byte, error) {
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	out := jsonEvent{Event: e.Name, Time: e.Time}
+	valid := utf8.ValidString(e.Name)
+	if e.Cost != (Cost{}) {
+		units := e.Cost.Units()
+		out.Cost = &units
+	}
+	for i := range e.Attrs {
+		a := &e.Attrs[i]
+		text := a.Value.String()
+		valid = valid && utf8.ValidString(a.Name) && utf8.ValidString(text)
+		out.Attrs = append(out.Attrs, "{,"[min(i, 1)])
+		out.Attrs = append(appendQuoted(out.Attrs, a.Name), ':')
+		if a.Value.IsNumber() {
+			out.Attrs = append(out.Attrs, text...)
+		} else {
+			out.Attrs = appendQuoted(out.Attrs, text)
+		}
+	}
+	if len(e.Attrs) > 0 {
+		out.Attrs = append(out.Attrs, '}')
+	}
+	if !valid {
+		return nil, fmt.Errorf("%w: a text that is not UTF-8 cannot be written as JSON", ErrEvent)
+	}
+	return json.Marshal(out)
+}
+
+type jsonEvent struct {
+	Event string          `json:"event"`
+	Attrs json.RawMessage `json:"attrs,omitempty"`
+	Cost  *int64          `json:"cost,omitempty"`
+	Time  time.Time       `json:"time,omitzero"`
+}
+
+func appendQuoted(b []byte, s string) []byte {
+	quoted, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // unreachable: s is a string
+	}
+	return append(b, quoted...)
+}
+
 // UnmarshalJSON reads an event strictly: unknown and repeated fields, values
 // that are neither text nor number, and anything after the event are errors,
 // which wrap [ErrEvent] and name the field. On an error e is left as it was.
@@ -200,7 +249,7 @@ func (p *eventParser) attr(ev *Event, name string) error {
 	case json.Number:
 		number, err := NumberValue(v.String())
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", shorten(name), err)
 		}
 		ev.Attrs = append(ev.Attrs, Attr{Name: name, Value: number})
 	default:
@@ -210,15 +259,17 @@ func (p *eventParser) attr(ev *Event, name string) error {
 }
 
 func parseTime(t json.Token) (time.Time, error) {
+	var at time.Time // the zero time stands for none, so nobody can mean it
 	switch v := t.(type) {
 	case string:
-		if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
-			return at, nil
-		}
+		at, _ = time.Parse(time.RFC3339Nano, v)
 	case json.Number:
 		if us, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return time.UnixMicro(us), nil
+			at = time.UnixMicro(us)
 		}
+	}
+	if !at.IsZero() {
+		return at, nil
 	}
 	return time.Time{}, fmt.Errorf("time: want RFC 3339 or whole microseconds, got %s", describe(t))
 }

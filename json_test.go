@@ -48,6 +48,7 @@ func TestEventJSONErrors(t *testing.T) {
 		`{"event":"e","cost":"1"}`:                     "cost: want a whole number",
 		`{"event":"e","cost":1e3}`:                     "cost: want a whole number",
 		`{"event":"e","time":"yesterday"}`:             "time: want RFC 3339",
+		`{"event":"e","time":"0001-01-01T00:00:00Z"}`:  "time: want RFC 3339",
 		`{"event":"e","attrs":{"a":"\ud800"}}`:         "surrogate",
 		`{"event":"e","attrs":{"a":"\udc00\ud800"}}`:   "surrogate",
 		"{\"event\":\"e\",\"attrs\":{\"a\":\"\xff\"}}": "UTF-8",

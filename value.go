@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 type valueKind uint8
@@ -38,7 +39,7 @@ func FloatValue(f float64) Value { return Value{kind: kindFloat, bits: math.Floa
 // spelling: as part of a key, 12345678901234567890 loses no digit.
 func NumberValue(literal string) (Value, error) {
 	if !isJSONNumber(literal) {
-		return Value{}, fmt.Errorf("%q is not a number", literal)
+		return Value{}, fmt.Errorf("%q is not a number", shorten(literal))
 	}
 	v := Value{kind: kindLiteral, text: literal}
 	return v, v.validate()
@@ -123,9 +124,14 @@ func isJSONNumber(s string) bool {
 	return i == len(s)
 }
 
+// shorten cuts a text for a message, between characters.
 func shorten(s string) string {
 	if len(s) > 40 {
-		return s[:40] + "…"
+		n := 40
+		for n > 36 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		return s[:n] + "…"
 	}
 	return s
 }

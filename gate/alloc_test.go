@@ -58,6 +58,27 @@ func TestCheckAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestCheckOfNumbersAllocatesNothing: numbers are matched, summed and made keys
+// of as texts, and addresses come with ports; none of it costs memory.
+func TestCheckOfNumbersAllocatesNothing(t *testing.T) {
+	g := newGate(t, compile(t,
+		rule.Rule{Name: "sum", Limits: limits("1M sum(v) per 1m")},
+		rule.Rule{Name: "match", Match: []rule.Matcher{{"v": {"7", "*8"}}}, Limits: limits("1 per 1s")},
+		rule.Rule{Name: "key", Key: []string{"v", "ip"}, Limits: limits("1 per 1s")},
+	), Options{})
+	for _, v := range []slidegate.Value{slidegate.IntValue(123456), slidegate.FloatValue(19.99), slidegate.TextValue("19.99")} {
+		for _, ip := range []string{"192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]:80"} {
+			ev := event("e", slidegate.Attr{Name: "v", Value: v}, slidegate.String("ip", ip))
+			for range 20 {
+				check(t, g, ev)
+			}
+			if n := testing.AllocsPerRun(200, func() { check(t, g, ev) }); n != 0 {
+				t.Errorf("v=%v ip=%s: Check allocates %v times", v, ip, n)
+			}
+		}
+	}
+}
+
 func TestLimiterAllocatesNothing(t *testing.T) {
 	l := MustLimiter(100, time.Minute, LimiterOptions{})
 	for range 200 {

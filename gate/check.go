@@ -13,7 +13,7 @@ import (
 
 // Check judges ev against every rule it meets, in one atomic verdict, and
 // charges their windows if it is admitted. An error says what is wrong with
-// the event, or that the store failed; then nothing was charged.
+// the event, that ctx ended, or that the store failed; then nothing was charged.
 //
 // It allocates nothing for up to four windows, unless a window grows.
 func (g *Gate) Check(ctx context.Context, ev slidegate.Event) (slidegate.Decision, error) {
@@ -31,7 +31,9 @@ func (g *Gate) Check(ctx context.Context, ev slidegate.Event) (slidegate.Decisio
 }
 
 // CheckBatch judges events one after another: each is a decision of its own.
-// If any of them is wrong none is judged, and the error names its place.
+// If any of them is wrong none is judged, and the error names its place. If ctx
+// ends or the store fails on the way, the events before have been judged and
+// charged, and their decisions are lost with the others.
 func (g *Gate) CheckBatch(ctx context.Context, evs []slidegate.Event) ([]slidegate.Decision, error) {
 	sc := g.begin()
 	defer g.end(sc)
@@ -108,7 +110,7 @@ func (g *Gate) begin() *scratch {
 
 // end gives the memory back, unless an unusual call made it large.
 func (g *Gate) end(sc *scratch) {
-	if cap(sc.items) > 1024 || cap(sc.keys) > 1<<16 {
+	if cap(sc.items) > 1024 || cap(sc.keys) > 1<<16 || cap(sc.ends) > 1024 {
 		return
 	}
 	clear(sc.notes)
@@ -152,7 +154,7 @@ func (g *Gate) gather(sc *scratch, ev *slidegate.Event) (denied *rule.Compiled, 
 	if !ev.Time.IsZero() {
 		return nil, fmt.Errorf("%w: time: a check has none; it is judged by the clock of the store", slidegate.ErrEvent)
 	}
-	for _, r := range sc.live.plan.For(ev.Name) {
+	for r := range sc.live.plan.For(ev.Name) {
 		ok, err := r.Match(ev)
 		if err != nil {
 			return nil, fmt.Errorf("rule %s: %w", r.Name, err)

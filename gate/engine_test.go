@@ -449,9 +449,7 @@ func TestAtomic(t *testing.T) {
 	add := func(m *sync.Map, k string) { v, _ := m.Load(k); v.(*atomic.Int64).Add(1) }
 	var wg sync.WaitGroup
 	for i := range 64 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(i), 1))
 			for range 100 {
 				u, ip := users[rng.IntN(len(users))], ips[rng.IntN(len(ips))]
@@ -466,7 +464,7 @@ func TestAtomic(t *testing.T) {
 					add(&perIP, ip)
 				}
 			}
-		}()
+		})
 	}
 	wg.Wait()
 	used := func(rule string, attrs ...slidegate.Attr) int64 {
@@ -503,14 +501,12 @@ func TestParallelChecksSeeEachOther(t *testing.T) {
 		start := make(chan struct{})
 		ev := event("e", slidegate.Int("k", int64(round)))
 		for range 200 {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
+			wg.Go(func() {
 				<-start
 				if d, err := g.Check(bg, ev); err == nil && d.Admitted() {
 					admitted.Add(1)
 				}
-			}()
+			})
 		}
 		close(start)
 		wg.Wait()
@@ -530,15 +526,13 @@ func TestReloadUnderLoad(t *testing.T) {
 	var admitted atomic.Int64
 	var wg sync.WaitGroup
 	for range 4 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for range 500 {
 				if d, err := g.Check(bg, event("e")); err == nil && d.Admitted() {
 					admitted.Add(1)
 				}
 			}
-		}()
+		})
 	}
 	for i := range 200 {
 		if _, err := g.Reload(plans[i%2]); err != nil {

@@ -10,7 +10,10 @@ import (
 
 // Explanation says what a check of an event would do and why.
 type Explanation struct {
-	// Decision is what Check would answer now, without an ID.
+	// Decision is what Check would answer now, without an ID. Its windows and
+	// delays are those that stand while the event is not checked: a check that
+	// is admitted adds to them, and so does a refused one where a limit counts
+	// refused hits.
 	Decision slidegate.Decision
 	// Rules says for every rule of the plan, in order, whether it applies.
 	Rules []RuleExplanation
@@ -20,8 +23,8 @@ type Explanation struct {
 type RuleExplanation struct {
 	// Rule is its name.
 	Rule string
-	// Applies says that it limits the event, under the key Key and with the
-	// Windows as they stand now.
+	// Applies says that the event meets it, under the key Key and with the
+	// Windows as they stand now (none where an override says unlimited).
 	Applies bool
 	// Why says why it applies or not.
 	Why string
@@ -51,7 +54,7 @@ func (g *Gate) Explain(ctx context.Context, ev slidegate.Event) (*Explanation, e
 	x.Decision.ID = slidegate.ID{}
 	at := 0
 	for _, r := range sc.live.plan.Rules() {
-		e := g.explainRule(r, &ev)
+		e := g.explainRule(sc, r, &ev)
 		for ; at < len(sc.notes) && sc.notes[at].active.Rule == r.Name; at++ {
 			var w slidegate.WindowState
 			window(&w, &req.Items[at], sc.notes[at].active)
@@ -62,7 +65,7 @@ func (g *Gate) Explain(ctx context.Context, ev slidegate.Event) (*Explanation, e
 	return x, nil
 }
 
-func (g *Gate) explainRule(r *rule.Compiled, ev *slidegate.Event) RuleExplanation {
+func (g *Gate) explainRule(sc *scratch, r *rule.Compiled, ev *slidegate.Event) RuleExplanation {
 	e := RuleExplanation{Rule: r.Name}
 	ok, why := r.WhyMatch(ev)
 	if !ok {
@@ -73,13 +76,15 @@ func (g *Gate) explainRule(r *rule.Compiled, ev *slidegate.Event) RuleExplanatio
 	switch {
 	case err != nil: // the event would have been refused before
 		e.Why = err.Error()
+	case found == rule.KeyReject && r.Shadow:
+		e.Why = fmt.Sprintf("%s, but the key %v is missing a part: would be rejected (missing_key) if the rule were not in shadow", why, r.Key())
 	case found == rule.KeyReject:
 		e.Why = fmt.Sprintf("%s, but the key %v is missing a part: rejected (missing_key)", why, r.Key())
 	case found == rule.KeySkip:
 		e.Why = fmt.Sprintf("%s, but the key %v is missing a part: skipped (missing_key)", why, r.Key())
 	default:
 		e.Applies, e.Why, e.CanonicalKey, e.Key = true, why, string(key), r.KeyAttrs(ev)
-		if n, until := r.WhichOverride(ev, g.now()); n >= 0 {
+		if n, until := r.WhichOverride(ev, g.overrideTime(sc, r)); n >= 0 {
 			e.Why += fmt.Sprintf("; overrides[%d] holds%s", n, until)
 		}
 	}

@@ -7,9 +7,6 @@ package gate
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync"
@@ -33,6 +30,8 @@ type Options struct {
 	// Now is the clock; nil means the clock of the machine: the wall clock at
 	// the start, moved on by the monotonic clock. It decides for the store in
 	// memory, and for the end of overrides. Times are floored to microseconds.
+	// It is called by several goroutines at once, under locks, and must not call
+	// the gate. Memory.Now is the same in microseconds; give one of the two.
 	Now func() time.Time
 	// IDKey signs decision ids, so that only ids of gates with the same key
 	// are taken back. Empty means a random key. Otherwise 16 bytes or more.
@@ -76,6 +75,9 @@ func New(plan *rule.Plan, o Options) (*Gate, error) {
 	if o.Store != nil && (o.Memory.Now != nil || o.Memory.MaxKeys != 0 || o.Memory.MaxBytes != 0 || o.Memory.SweepEvery != 0) {
 		errs = append(errs, errors.New("gate: Options.Memory is for the store in memory, and Options.Store is another"))
 	}
+	if o.Now != nil && o.Memory.Now != nil {
+		errs = append(errs, errors.New("gate: Options.Now and Options.Memory.Now are both given; one clock decides"))
+	}
 	if n := len(o.IDKey); n > 0 && n < 16 {
 		errs = append(errs, fmt.Errorf("gate: Options.IDKey has %d bytes; want 16 or more", n))
 	}
@@ -84,18 +86,19 @@ func New(plan *rule.Plan, o Options) (*Gate, error) {
 	}
 	g := &Gate{store: o.Store, sealer: newSealer(o.IDKey)}
 	g.scratch.New = func() any { return new(scratch) }
-	now := func() int64 { return o.Now().UnixMicro() }
-	if o.Now == nil {
-		now = monotonic()
+	switch {
+	case o.Now != nil:
+		g.now = func() int64 { return o.Now().UnixMicro() }
+	case o.Memory.Now != nil:
+		g.now = o.Memory.Now
+	default:
+		g.now = monotonic()
 	}
-	g.now = now
 	if g.store == nil {
-		if o.Memory.Now == nil && o.Now != nil {
-			o.Memory.Now = now
-		}
+		o.Memory.Now = g.now // one clock
 		m, err := store.NewMemory(o.Memory)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("gate: Options.Memory: %w", err)
 		}
 		g.store, g.owned = m, true
 	}
@@ -146,26 +149,9 @@ func (g *Gate) Refund(ctx context.Context, id string) (bool, error) {
 	if g.closed.Load() {
 		return false, fmt.Errorf("gate: %w", slidegate.ErrClosed)
 	}
-	return g.store.Refund(ctx, parsed.Receipts())
-}
-
-// sealer signs ids with a truncated HMAC.
-type sealer struct{ key []byte }
-
-const sealSize = 12
-
-func newSealer(key []byte) *sealer {
-	if len(key) == 0 {
-		key = make([]byte, 32)
-		_, _ = rand.Read(key) // never fails
+	given, err := g.store.Refund(ctx, parsed.Receipts())
+	if err != nil {
+		return false, fmt.Errorf("gate: %w", err)
 	}
-	return &sealer{key: append([]byte(nil), key...)}
-}
-
-// AppendSeal implements [slidegate.Sealer].
-func (s *sealer) AppendSeal(dst, body []byte) []byte {
-	mac := hmac.New(sha256.New, s.key)
-	mac.Write(body)
-	var sum [sha256.Size]byte
-	return append(dst, mac.Sum(sum[:0])[:sealSize]...)
+	return given, nil
 }

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/slidegate/slidegate"
@@ -16,7 +17,8 @@ type LimiterOptions struct {
 	// store.DefaultMaxKeys. Over it new keys are refused; nobody who is
 	// counted is forgotten.
 	MaxKeys int64
-	// Now is the clock; nil means the clock of the machine.
+	// Now is the clock; nil means the clock of the machine. It is called by
+	// several goroutines at once, and must not call the limiter.
 	Now func() time.Time
 }
 
@@ -34,6 +36,7 @@ type Limiter struct {
 	store  *store.Memory
 	window *store.Window
 	params limit.Params
+	swept  atomic.Int64 // when last all idle keys were looked for
 }
 
 // NewLimiter returns a limiter of maximum hits per window. The maximum is 0 to
@@ -73,8 +76,23 @@ func (l *Limiter) Allow(key string) bool { return l.AllowN(key, 1) }
 // AllowN is Allow for n hits at once: all of them or none. 0 looks; a negative
 // n is refused.
 func (l *Limiter) AllowN(key string, n int64) bool {
-	r, _, err := l.store.Take(l.window, &l.params, key, n)
+	r, full, err := l.store.Take(l.window, &l.params, key, n)
+	if full && l.sweep() {
+		r, _, err = l.store.Take(l.window, &l.params, key, n)
+	}
 	return err == nil && r.OK
+}
+
+// sweep forgets all idle keys, at most once a second: at the ceiling, those that
+// lie where nobody looks would keep new ones out.
+func (l *Limiter) sweep() bool {
+	const pause = 1_000_000
+	now, last := l.store.Now(), l.swept.Load()
+	if last <= now && now < last+pause || !l.swept.CompareAndSwap(last, now) {
+		return false
+	}
+	l.store.Sweep()
+	return true
 }
 
 // Peek returns how the window of key stands now and, as Refused and RetryAfter,

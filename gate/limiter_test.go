@@ -64,6 +64,7 @@ func TestLimiterForgets(t *testing.T) {
 	if l.Allow("one more") || l.Allow("0") {
 		t.Error("the ceiling gave way")
 	}
+	c.move(time.Second)
 	for i := range 100_000 {
 		c.move(100 * time.Millisecond)
 		if !l.Allow(fmt.Sprint("later", i)) {
@@ -72,6 +73,22 @@ func TestLimiterForgets(t *testing.T) {
 	}
 	if n := l.store.Stats().Keys; n > 1000 {
 		t.Errorf("%d keys are held", n)
+	}
+}
+
+// TestIdleKeysMakeRoom: at a ceiling of few keys, those that expired give way to
+// new ones wherever they lie.
+func TestIdleKeysMakeRoom(t *testing.T) {
+	c := newClock()
+	l := MustLimiter(1, time.Second, LimiterOptions{Now: c.now, MaxKeys: 10})
+	for i := range 10 {
+		l.Allow(fmt.Sprint(i))
+	}
+	for i := range 1000 {
+		c.move(time.Hour)
+		if !l.Allow(fmt.Sprint("later", i)) {
+			t.Fatalf("key %d is refused, though all before it have expired", i)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/limit"
@@ -22,12 +23,14 @@ func capacity(it *store.Item) int64 {
 }
 
 // Query returns how the windows of a rule stand for one key now, in the order
-// of its limits. attrs are the attributes that the key is built from, and those
-// that overrides look at. It changes nothing.
+// of its limits. attrs are the attributes that the key is built from, "event"
+// for the name of the event among them, and those that overrides look at: the
+// limits are those that hold for such an event, none where an override says
+// unlimited. It changes nothing.
 func (g *Gate) Query(ctx context.Context, ruleName string, attrs ...slidegate.Attr) ([]slidegate.WindowState, error) {
 	sc := g.begin()
 	defer g.end(sc)
-	if err := g.addKey(sc, ruleName, attrs); err != nil {
+	if err := g.addKey(sc, ruleName, attrs, false); err != nil {
 		return nil, err
 	}
 	req := &sc.requests()[0]
@@ -41,12 +44,13 @@ func (g *Gate) Query(ctx context.Context, ruleName string, attrs ...slidegate.At
 	return states, nil
 }
 
-// Reset empties the windows of a rule for one key. Decisions that were made
-// before give nothing back any more.
+// Reset empties all windows of a rule for one key, whatever overrides say.
+// attrs are the attributes that the key is built from, as for Query. Decisions
+// that were made before give nothing back to these windows any more.
 func (g *Gate) Reset(ctx context.Context, ruleName string, attrs ...slidegate.Attr) error {
 	sc := g.begin()
 	defer g.end(sc)
-	if err := g.addKey(sc, ruleName, attrs); err != nil {
+	if err := g.addKey(sc, ruleName, attrs, true); err != nil {
 		return err
 	}
 	if err := g.store.Reset(ctx, sc.requests()[0].Items); err != nil {
@@ -55,8 +59,9 @@ func (g *Gate) Reset(ctx context.Context, ruleName string, attrs ...slidegate.At
 	return nil
 }
 
-// addKey adds all windows of a rule under the key that attrs make.
-func (g *Gate) addKey(sc *scratch, ruleName string, attrs []slidegate.Attr) error {
+// addKey adds the windows of a rule under the key that attrs make: all, or those
+// of the limits that hold for attrs.
+func (g *Gate) addKey(sc *scratch, ruleName string, attrs []slidegate.Attr, all bool) error {
 	if g.closed.Load() {
 		return fmt.Errorf("gate: %w", slidegate.ErrClosed)
 	}
@@ -64,7 +69,7 @@ func (g *Gate) addKey(sc *scratch, ruleName string, attrs []slidegate.Attr) erro
 	if r == nil {
 		return fmt.Errorf("gate: %w %q", slidegate.ErrUnknownRule, ruleName)
 	}
-	ev := slidegate.Event{Name: "query", Attrs: attrs, Cost: slidegate.CostOf(0)}
+	ev, named := eventOf(attrs)
 	if err := ev.Validate(); err != nil {
 		return fmt.Errorf("gate: %w", err)
 	}
@@ -74,16 +79,31 @@ func (g *Gate) addKey(sc *scratch, ruleName string, attrs []slidegate.Attr) erro
 	if err != nil {
 		return fmt.Errorf("gate: rule %s: %w", r.Name, err)
 	}
-	if found != rule.KeyFound {
+	if found != rule.KeyFound || !named && r.KeyUses("event") {
 		return fmt.Errorf("gate: rule %s: %w: the key is %v, and a part of it is missing", r.Name, slidegate.ErrEvent, r.Key())
 	}
-	limits, err := r.Active(&ev, g.overrideTime(sc, r))
-	if err != nil {
-		return fmt.Errorf("gate: rule %s: %w", r.Name, err)
+	limits := r.All()
+	if !all {
+		if limits, err = r.Active(&ev, g.overrideTime(sc, r)); err != nil {
+			return fmt.Errorf("gate: rule %s: %w", r.Name, err)
+		}
 	}
 	for i := range limits {
 		sc.item(&limits[i], 0, 0)
 	}
 	sc.ends = append(sc.ends, requestEnd{items: len(sc.items)})
 	return nil
+}
+
+// eventOf returns an event with these attributes, of which "event" is its name,
+// and whether it was named.
+func eventOf(attrs []slidegate.Attr) (ev slidegate.Event, named bool) {
+	ev = slidegate.Event{Name: "query", Attrs: attrs, Cost: slidegate.CostOf(0)}
+	at := slices.IndexFunc(attrs, func(a slidegate.Attr) bool { return a.Name == "event" })
+	if at < 0 {
+		return ev, false
+	}
+	ev.Name = attrs[at].Value.String()
+	ev.Attrs = slices.Delete(slices.Clone(attrs), at, at+1)
+	return ev, true
 }

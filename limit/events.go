@@ -15,6 +15,7 @@ import "github.com/slidegate/slidegate/window"
 // size-1 checks. Judging is O(log k) for k expired marks, Enter is O(1).
 type Marks struct {
 	window.Log[uint32]
+
 	// Since is the number of checks entered after the newest mark.
 	Since uint32
 }

@@ -16,8 +16,12 @@ import "math"
 // never promises max per size. All O(1).
 type Meter struct {
 	// TAT is the theoretical arrival time; the zero Meter is empty for every
-	// time after the epoch, and Empty for every time at all.
+	// time after the epoch, and EmptyMeter for every time at all.
 	TAT int64
+	// Shift is how far refunds have moved up what was charged after them. The
+	// stamp of a charge is TAT+Shift (modulo 2^64), so that a later refund
+	// finds where the charge ends by then.
+	Shift uint64
 }
 
 // EmptyMeter is a Meter that has admitted nothing, at any time.
@@ -31,12 +35,19 @@ func (s *Meter) backlog(p Params, now int64) int64 {
 	return int64(min(uint64(s.TAT)-uint64(now), uint64(p.Burst)*uint64(p.Step)))
 }
 
+// stamp returns TAT in the terms of receipts.
+func (s *Meter) stamp() int64 { return int64(uint64(s.TAT) + s.Shift) }
+
 // Advance moves a TAT that lies further ahead than a whole burst, as after a clock
-// that stepped back or a burst that was lowered, to now + burst*T.
+// that stepped back or a burst that was lowered, to now + burst*T. Nothing that
+// was charged before can be refunded then.
 func (s *Meter) Advance(p Params, now int64) {
-	if d := s.backlog(p, now); d > 0 {
-		s.TAT = addTime(now, d)
+	d := s.backlog(p, now)
+	if d == 0 || uint64(s.TAT)-uint64(now) == uint64(d) {
+		return
 	}
+	s.Shift += uint64(s.TAT) - uint64(now)
+	s.TAT = addTime(now, d)
 }
 
 // Judge says whether cost fits.
@@ -75,20 +86,28 @@ func (s *Meter) Record(p Params, now, cost int64) Charged {
 
 func (s *Meter) add(now, backlog, more int64) Charged {
 	if more > 0 {
+		if backlog == 0 && s.stamp() <= now {
+			s.Shift = 0 // every earlier charge is worked off
+		}
 		s.TAT = addTime(now, backlog+more)
 	}
-	return Charged{Stamp: s.TAT, Amount: more}
+	return Charged{Stamp: s.stamp(), Amount: more}
 }
 
-// Refund gives back what is not yet worked off. The charge occupied the time
-// up to c.Stamp; what now has passed of it is gone. If nothing was admitted
-// since, the refund is exact; otherwise it may give back less than if the
-// charge had never been, never more. It reports whether it gave anything back.
+// Refund gives back what is not yet worked off. The charge occupies the time up
+// to its stamp, less what refunds have moved it up; what of that now has passed
+// is gone. If nothing was admitted since, the refund is exact; otherwise it may
+// give back less than if the charge had never been, never more. It reports
+// whether it gave anything back.
 func (s *Meter) Refund(now int64, c Charged) bool {
-	if c.Stamp <= now || s.TAT < c.Stamp {
+	end := int64(uint64(c.Stamp) - s.Shift)
+	if end <= now || s.TAT < end || c.Amount <= 0 {
 		return false
 	}
-	left := min(uint64(c.Amount), uint64(c.Stamp)-uint64(now))
+	left := min(uint64(c.Amount), uint64(end)-uint64(now))
+	if end < s.TAT {
+		s.Shift += left // what came after moves up
+	}
 	s.TAT = int64(uint64(s.TAT) - left)
-	return left > 0
+	return true
 }

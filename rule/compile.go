@@ -26,15 +26,30 @@ const (
 // defaultBuckets is the number of slices of sliding_buckets.
 const defaultBuckets = 60
 
-// defaultScale is the number of decimals of sums.
-const defaultScale = 3
+// Decimals of sums.
+const (
+	defaultScale = 3
+	maxScale     = 9
+)
+
+// maxHints is among how many errors the nearest of all declared names is looked
+// for, which takes a while where there are many.
+const maxHints = 20
+
+// maxLimits is how many limits a rule may have. Every check of the rule judges
+// all of them at once.
+const maxLimits = 1000
 
 var reRule = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]*$`)
 
 // Compile checks a set and returns its plan, and what is probably not meant
 // (warnings). The error, if any, is an [Errors] with everything that is wrong.
 func Compile(set *Set) (plan *Plan, warnings []*Error, err error) {
-	c := &compiler{set: set, plan: &Plan{byName: map[string]*Compiled{}, events: map[string][]*Compiled{}}}
+	c := &compiler{
+		set:   set,
+		plan:  &Plan{byName: map[string]*Compiled{}, events: map[string][]*Compiled{}},
+		alike: map[string]int{},
+	}
 	c.attributes()
 	c.defaults()
 	if len(set.Rules) == 0 {
@@ -59,7 +74,8 @@ type compiler struct {
 	missingKey missing        // of defaults
 	errs       Errors
 	warnings   []*Error
-	current    string // the rule being compiled
+	alike      map[string]int // limits so far, by their identity without its place
+	current    string         // the rule being compiled
 }
 
 func (c *compiler) errorf(path, value, format string, args ...any) {
@@ -92,8 +108,8 @@ func (c *compiler) attributes() {
 		if a.Scale == nil {
 			continue
 		}
-		if *a.Scale < 0 || *a.Scale > 9 {
-			c.errorf(path+".scale", strconv.Itoa(*a.Scale), "a scale is 0 to 9 decimals")
+		if *a.Scale < 0 || *a.Scale > maxScale {
+			c.errorf(path+".scale", strconv.Itoa(*a.Scale), "a scale is 0 to %d decimals", maxScale)
 		} else if a.Type != "number" {
 			c.errorf(path+".scale", "", "only an attribute of type number has a scale")
 		}
@@ -111,8 +127,10 @@ func (c *compiler) known(attr string) error {
 	if _, ok := c.set.Attributes[attr]; ok {
 		return nil
 	}
-	if near := spell.Nearest(attr, slices.Collect(maps.Keys(c.set.Attributes))); near != "" {
-		return fmt.Errorf("the attribute %s is not declared; is %s meant?", attr, near)
+	if len(c.errs) < maxHints {
+		if near := spell.Nearest(attr, slices.Collect(maps.Keys(c.set.Attributes))); near != "" {
+			return fmt.Errorf("the attribute %s is not declared; is %s meant?", attr, near)
+		}
 	}
 	return fmt.Errorf("the attribute %s is not declared under attributes", attr)
 }
@@ -163,12 +181,7 @@ func (c *compiler) rule(i int) {
 	r.except = c.compileMatchers(path+".except", src.Except)
 	c.key(path, src, r)
 	zone := c.location(path+".zone", src.Zone, c.zone)
-	if len(src.Limits) == 0 {
-		c.errorf(path+".limits", "", "a rule needs limits, such as limits: [100 per 1m]")
-	}
-	for j := range src.Limits {
-		c.limit(fmt.Sprintf("%s.limits[%d]", path, j), src, &src.Limits[j], r)
-	}
+	c.limits(path+".limits", src, r)
 	if len(r.limits) == len(src.Limits) {
 		for j := range src.Overrides {
 			c.override(fmt.Sprintf("%s.overrides[%d]", path, j), &src.Overrides[j], r, zone)
@@ -177,6 +190,19 @@ func (c *compiler) rule(i int) {
 	c.plan.rules = append(c.plan.rules, r)
 	if src.Name != "" && c.plan.byName[src.Name] == nil {
 		c.plan.byName[src.Name] = r
+	}
+}
+
+func (c *compiler) limits(path string, src *Rule, r *Compiled) {
+	switch n := len(src.Limits); {
+	case n == 0:
+		c.errorf(path, "", "a rule needs limits, such as limits: [100 per 1m]")
+	case n > maxLimits:
+		c.errorf(path, "", "a rule has at most %d limits, this one has %d; make rules of them", maxLimits, n)
+		return
+	}
+	for i := range src.Limits {
+		c.limit(fmt.Sprintf("%s[%d]", path, i), src, &src.Limits[i], r)
 	}
 }
 
@@ -199,11 +225,13 @@ func (c *compiler) key(path string, src *Rule, r *Compiled) {
 		part, err := c.parseKeyPart(text)
 		if err != nil {
 			c.errorf(at, text, "%v", err)
+			continue
 		}
-		if seen[text] {
+		if name := part.String(); seen[name] {
 			c.errorf(at, text, "this part of the key is named twice")
+		} else {
+			seen[name] = true
 		}
-		seen[text] = true
 		alternatives = alternatives || len(part.sources) > 1
 		r.key = append(r.key, part)
 	}
@@ -215,16 +243,11 @@ func (c *compiler) key(path string, src *Rule, r *Compiled) {
 
 func keyIdentity(parts []keyPart) string {
 	var b strings.Builder
-	for i, p := range parts {
+	for i := range parts {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		for j, s := range p.sources {
-			if j > 0 {
-				b.WriteByte('|')
-			}
-			b.WriteString(s.String())
-		}
+		b.WriteString(parts[i].String())
 	}
 	return b.String()
 }
@@ -232,7 +255,7 @@ func keyIdentity(parts []keyPart) string {
 // limit compiles one limit of a rule and appends it.
 func (c *compiler) limit(path string, rule *Rule, src *Limit, r *Compiled) {
 	if src.Action != "" && src.Action != "reject" {
-		c.errorf(path+".action", src.Action, "unknown action; it is reject")
+		c.errorf(path+".action", src.Action, "unknown action; the only one is reject, which need not be written")
 	}
 	text, err := parseLimit(src.Limit)
 	if err != nil {
@@ -246,10 +269,8 @@ func (c *compiler) limit(path string, rule *Rule, src *Limit, r *Compiled) {
 		CountRefused: src.CountRefused,
 	}
 	if text.stat == statSum {
-		if err := c.known(text.attr); err != nil {
+		if err := c.summable(text.attr); err != nil {
 			c.errorf(path+".limit", src.Limit, "%v", err)
-		} else if c.set.Attributes != nil && c.typeOf(text.attr) != typeNumber {
-			c.errorf(path+".limit", src.Limit, "the attribute %s is not a number; declare it with type: number", text.attr)
 		}
 		l.Scale = uint8(c.scaleOf(text.attr))
 	}
@@ -271,6 +292,23 @@ func (c *compiler) limit(path string, rule *Rule, src *Limit, r *Compiled) {
 	c.plan.limits++
 	r.limits = append(r.limits, l)
 	r.active = append(r.active, Active{CompiledLimit: l, Text: src.Limit, Params: terms})
+}
+
+// summable reports an attribute that is no number, as far as that is known.
+func (c *compiler) summable(attr string) error {
+	if attr == "event" {
+		return errors.New("event is the name of the event and cannot be summed up")
+	}
+	if err := c.known(attr); err != nil {
+		return err
+	}
+	switch kind := c.typeOf(attr); {
+	case c.set.Attributes != nil && kind != typeNumber:
+		return fmt.Errorf("the attribute %s is not a number; declare it with type: number", attr)
+	case kind == typeAddress:
+		return fmt.Errorf("%s is an address and cannot be summed up; to mean something else by it, declare it under attributes", attr)
+	}
+	return nil
 }
 
 func (c *compiler) shadow(rule *Rule) bool {
@@ -387,91 +425,22 @@ func (c *compiler) identity(rule *Rule, r *Compiled, l *CompiledLimit) string {
 		algorithm += fmt.Sprintf("/%dus", l.terms.Step)
 	}
 	base := fmt.Sprintf("%s;%s;%s;%s;%s", rule.Name, keyIdentity(r.key), measure, l.text.per, algorithm)
-	place := 1
-	for _, other := range r.limits {
-		if strings.HasPrefix(other.Identity, base+";") {
-			place++
-		}
-	}
-	return fmt.Sprintf("%s;%d", base, place)
-}
-
-func (c *compiler) override(path string, src *Override, r *Compiled, zone *time.Location) {
-	o := override{until: never, match: c.compileMatchers(path+".match", src.Match)}
-	if len(src.Match) == 0 {
-		c.errorf(path+".match", "", "an override needs a match: whom it is for")
-	}
-	if src.Until != "" {
-		until, err := parseUntil(src.Until, zone)
-		if err != nil {
-			c.errorf(path+".until", src.Until, "%v", err)
-		}
-		o.until = until
-	}
-	switch {
-	case src.Unlimited && len(src.Limits) > 0:
-		c.errorf(path+".limits", "", "limits are a list or the word unlimited, not both")
-	case !src.Unlimited && len(src.Limits) == 0:
-		c.errorf(path+".limits", "", "an override needs limits: a list, or the word unlimited")
-	}
-	named := make([]*Active, len(r.limits))
-	for i, text := range src.Limits {
-		c.overrideLimit(fmt.Sprintf("%s.limits[%d]", path, i), text, r, named)
-	}
-	for _, a := range named {
-		if a != nil {
-			o.active = append(o.active, *a)
-		}
-	}
-	r.overrides = append(r.overrides, o)
-}
-
-// overrideLimit finds the limit of the rule that text gives another maximum.
-func (c *compiler) overrideLimit(path, text string, r *Compiled, named []*Active) {
-	parsed, err := parseLimit(text)
-	if err != nil {
-		c.errorf(path, text, "%v", err)
-		return
-	}
-	for i, l := range r.limits {
-		if named[i] != nil || l.text.stat != parsed.stat || l.text.attr != parsed.attr || l.text.per != parsed.per {
-			continue
-		}
-		terms, err := c.terms(l, l.terms.Algorithm, parsed, l.terms.Burst, l.terms.Buckets)
-		if err != nil {
-			c.errorf(path, text, "%v", err)
-		}
-		c.gcraRounding(path, text, terms)
-		named[i] = &Active{CompiledLimit: l, Text: text, Params: terms}
-		return
-	}
-	var have []string
-	for _, a := range r.active {
-		have = append(have, strconv.Quote(a.Text))
-	}
-	c.errorf(path, text, "the rule has no limit of this measure and window to override; it has %s", strings.Join(have, ", "))
+	c.alike[base]++
+	return fmt.Sprintf("%s;%d", base, c.alike[base])
 }
 
 // index sorts the rules by the names of the events they can meet.
 func (c *compiler) index() {
 	p := c.plan
-	only := make([][]string, len(p.rules))
 	for i, r := range p.rules {
-		names, ok := eventNames(r.match)
-		if !ok {
+		r.place = i
+		names, only := eventNames(r.match)
+		if !only {
 			p.others = append(p.others, r)
 			continue
 		}
-		only[i] = names
-		for _, n := range names {
-			p.events[n] = nil
-		}
-	}
-	for name := range p.events {
-		for i, r := range p.rules {
-			if only[i] == nil || slices.Contains(only[i], name) {
-				p.events[name] = append(p.events[name], r)
-			}
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+			p.events[name] = append(p.events[name], r)
 		}
 	}
 }

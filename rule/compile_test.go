@@ -11,9 +11,6 @@ import (
 	"github.com/slidegate/slidegate/limit"
 )
 
-//go:fix inline
-func ptr[T any](v T) *T { return new(v) }
-
 // TestCompileErrors holds what is refused, where it says so, and what it says.
 func TestCompileErrors(t *testing.T) {
 	ok := []Limit{{Limit: "1 per 1s"}}
@@ -32,6 +29,8 @@ func TestCompileErrors(t *testing.T) {
 		{"no value", Set{Rules: []Rule{{Name: "a", Limits: ok, Match: []Matcher{{"x": nil}}}}}, []string{"match[0].x: no value"}},
 		{"bad address", Set{Rules: []Rule{{Name: "a", Limits: ok, Except: []Matcher{{"ip": {"10.0.0.0/8"}}}}}}, []string{`except[0].ip: "10.0.0.0/8": ip is an address`}},
 		{"key twice", Set{Rules: []Rule{{Name: "a", Limits: ok, Key: []string{"u", "u"}}}}, []string{`key[1]: "u": this part of the key is named twice`}},
+		{"key twice in other words", Set{Rules: []Rule{{Name: "a", Limits: ok, Key: []string{"ip", "ip/32/64"}}}}, []string{`key[1]: "ip/32/64": this part of the key is named twice`}},
+		{"too many limits", Set{Rules: []Rule{{Name: "a", Limits: make([]Limit, 1001)}}}, []string{"limits: a rule has at most 1000 limits, this one has 1001"}},
 		{"missing_key", Set{Rules: []Rule{{Name: "a", Limits: ok, MissingKey: "drop"}}}, []string{`missing_key: "drop": missing_key is skip, reject or shared`}},
 		{"default missing_key once", Set{Defaults: Defaults{MissingKey: "drop"}, Rules: []Rule{{Name: "a", Limits: ok}}}, []string{`defaults.missing_key: "drop"`}},
 		{"zone", Set{Rules: []Rule{{Name: "a", Limits: ok, Zone: "Mars/Olympus"}}}, []string{`zone: "Mars/Olympus": not a time zone`}},
@@ -261,5 +260,66 @@ func TestErrorText(t *testing.T) {
 	long := &Error{Path: "defaults.zone", Value: strings.Repeat("é", 100), Msg: "m"}
 	if got := long.Error(); len(got) > 200 || strings.ContainsRune(got, '�') || strings.Contains(got, `\x`) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestCompileMany: compiling takes no time that grows with the square of the
+// names of events, and the index no such memory.
+func TestCompileMany(t *testing.T) {
+	names := make([]string, 200_000)
+	for i := range names {
+		names[i] = fmt.Sprint("e", i)
+	}
+	one := []Limit{{Limit: "1 per 1s"}}
+	set := &Set{Rules: []Rule{{Name: "named", Match: []Matcher{{"event": names}}, Limits: one}, {Name: "again", Match: []Matcher{{"event": names}, {"event": names}}, Limits: one}}}
+	for i := range 10_000 {
+		set.Rules = append(set.Rules, Rule{Name: fmt.Sprint("all", i), Limits: one})
+	}
+	start := time.Now()
+	p, _, err := Compile(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+	n := 0
+	for range p.For("e7") {
+		n++
+	}
+	if n != 10_002 {
+		t.Errorf("e7 can meet %d rules", n)
+	}
+}
+
+// TestCompileManyErrors: looking for what was meant takes no time, and what there
+// is takes no room, that grows with the square of a file full of errors.
+func TestCompileManyErrors(t *testing.T) {
+	set := &Set{Attributes: map[string]Attribute{"x": {}}}
+	wrong, one := Matcher{}, []Limit{{Limit: "1 per 1s"}}
+	for i := range 5000 {
+		set.Attributes[fmt.Sprint("attribute", i)] = Attribute{}
+		wrong[fmt.Sprint("atribute", i)] = []string{"x"}
+	}
+	var many []Limit
+	for i := range maxLimits {
+		many = append(many, Limit{Limit: fmt.Sprintf("1 per %ds", i+1)})
+	}
+	other := make([]string, 5000)
+	for i := range other {
+		other[i] = "1 per 9999s"
+	}
+	set.Rules = []Rule{{Name: "a", Match: []Matcher{wrong}, Limits: one}, {Name: "b", Limits: many, Overrides: []Override{{Match: []Matcher{{"x": {"y"}}}, Limits: other}}}}
+	start := time.Now()
+	_, _, err := Compile(set)
+	var errs Errors
+	if !errors.As(err, &errs) || len(errs) != 10_000 || !strings.Contains(errs[0].Msg, "is attribute0 meant?") {
+		t.Fatalf("%d errors, the first %v", len(errs), errs[:1])
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if n := len(err.Error()); n > 4<<20 {
+		t.Errorf("%d bytes of errors", n)
 	}
 }

@@ -30,7 +30,7 @@ type source struct {
 }
 
 // String returns the source in its canonical form.
-func (s source) String() string {
+func (s *source) String() string {
 	switch {
 	case s.address:
 		return fmt.Sprintf("%s/%d/%d", s.attr, s.v4, s.v6)
@@ -38,6 +38,15 @@ func (s source) String() string {
 		return fmt.Sprintf("%s/%d", s.attr, s.chars)
 	}
 	return s.attr
+}
+
+// String returns the part in its canonical form.
+func (p *keyPart) String() string {
+	alternatives := make([]string, len(p.sources))
+	for i := range p.sources {
+		alternatives[i] = p.sources[i].String()
+	}
+	return strings.Join(alternatives, "|")
 }
 
 // parseKeyPart reads NAME, NAME/N, NAME/N/N or alternatives of these.
@@ -64,7 +73,7 @@ func (c *compiler) parseKeyPart(text string) (keyPart, error) {
 
 func (s *source) parsePrefix(text string) error {
 	first, second, two := strings.Cut(text, "/")
-	n, err := strconv.Atoi(first)
+	n, err := number(first)
 	if !s.address {
 		if two || err != nil || n < 1 || n > maxPart {
 			return fmt.Errorf("%s/%s: a text is cut to its first 1 to %d characters, as in %s/7", s.attr, text, maxPart, s.attr)
@@ -77,11 +86,17 @@ func (s *source) parsePrefix(text string) error {
 	}
 	s.v4 = n
 	if two {
-		if s.v6, err = strconv.Atoi(second); err != nil || s.v6 < 1 || s.v6 > 128 {
+		if s.v6, err = number(second); err != nil || s.v6 < 1 || s.v6 > 128 {
 			return fmt.Errorf("%s/%s: the prefix of an IPv6 address is 1 to 128, as in %s/24/48", s.attr, text, s.attr)
 		}
 	}
 	return nil
+}
+
+// number reads digits, without a sign.
+func number(text string) (int, error) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return int(n), err
 }
 
 // missing says what happens to an event that lacks a part of the key.
@@ -97,7 +112,7 @@ const (
 // part was there. The form, which every store shares:
 //
 //	part      = [alternative "|"] length ":" bytes
-//	alternative: its place from 1, left out for the first
+//	alternative: how many alternatives stand before it, left out for the first
 //	a part over 1 KiB is "#64:" and its SHA-256 in hex
 //	a missing part, where missing keys are shared, is "-"
 //
@@ -244,13 +259,17 @@ func parseAddress(v slidegate.Value) (netip.Addr, error) {
 	if !ok || v.IsNumber() {
 		return netip.Addr{}, fmt.Errorf("the number %s is not an IP address", v)
 	}
-	addr, err := netip.ParseAddr(text)
-	if err != nil {
-		if port, perr := netip.ParseAddrPort(text); perr == nil {
-			addr, err = port.Addr(), nil
-		} else if n := len(text); n > 2 && text[0] == '[' && text[n-1] == ']' {
-			addr, err = netip.ParseAddr(text[1 : n-1])
-		}
+	var addr netip.Addr
+	var err error
+	switch n := len(text); {
+	case n > 2 && text[0] == '[' && text[n-1] == ']':
+		addr, err = netip.ParseAddr(text[1 : n-1])
+	case n > 0 && text[0] == '[' || strings.Count(text, ":") == 1:
+		var port netip.AddrPort
+		port, err = netip.ParseAddrPort(text)
+		addr = port.Addr()
+	default:
+		addr, err = netip.ParseAddr(text)
 	}
 	if err != nil {
 		return netip.Addr{}, fmt.Errorf("%q is not an IP address", clip(text))
@@ -258,10 +277,11 @@ func parseAddress(v slidegate.Value) (netip.Addr, error) {
 	return addr.Unmap().WithZone(""), nil
 }
 
-// clip shortens a text for a message, between characters.
+// clip shortens a text for a message, between characters. It returns a copy, so
+// that s need not live on the heap for the sake of a message.
 func clip(s string) string {
 	if len(s) <= 80 {
-		return s
+		return strings.Clone(s)
 	}
 	n := 80
 	for n > 76 && !utf8.RuneStart(s[n]) {

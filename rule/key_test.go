@@ -171,6 +171,7 @@ func TestKeyErrors(t *testing.T) {
 		"":             "not the name of an attribute",
 		"user/0":       "first 1 to 1024",
 		"user/x":       "first 1 to 1024",
+		"user/+7":      "first 1 to 1024",
 		"user/7/8":     "first 1 to 1024",
 		"user/2000":    "first 1 to 1024",
 		"ip/0":         "1 to 32",

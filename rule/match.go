@@ -104,20 +104,26 @@ func (t *test) match(ev *slidegate.Event) (bool, error) {
 	if t.present {
 		return true, nil
 	}
-	if len(t.addrs) > 0 {
-		addr, err := parseAddress(v)
-		if err != nil {
-			return false, fmt.Errorf("%w: attribute %s: %w", slidegate.ErrEvent, t.attr, err)
-		}
-		if slices.Contains(t.addrs, addr) {
-			return true, nil
-		}
+	if t.address {
+		return t.matchAddress(v)
 	}
 	if text, ok := v.Literal(); ok {
 		return t.matchText(text), nil
 	}
 	var buf [32]byte
 	return t.matchText(string(v.AppendText(buf[:0]))), nil
+}
+
+// matchAddress compares an address in its canonical form, however it is spelled.
+func (t *test) matchAddress(v slidegate.Value) (bool, error) {
+	addr, err := parseAddress(v)
+	if err != nil {
+		return false, fmt.Errorf("%w: attribute %s: %w", slidegate.ErrEvent, t.attr, err)
+	}
+	if slices.Contains(t.addrs, addr) {
+		return true, nil
+	}
+	return len(t.globs) > 0 && t.matchText(addr.String()), nil
 }
 
 func (t *test) matchText(text string) bool {

@@ -3,6 +3,7 @@ package rule
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,8 +155,62 @@ func TestPlanFor(t *testing.T) {
 			}
 			return names
 		}
-		if got, want := met(p.For(ev.Name)), met(p.Rules()); got != want {
+		if got, want := met(slices.Collect(p.For(ev.Name))), met(p.Rules()); got != want {
 			t.Fatalf("For(%s) meets %q, all rules meet %q", ev.Name, got, want)
 		}
 	})
+}
+
+// TestGlobOfAddress: a glob is held against the canonical form of an address,
+// however the event spells it, and a text that is no address does not pass for
+// one.
+func TestGlobOfAddress(t *testing.T) {
+	r := compileOne(t, nil, Rule{Name: "r", Match: []Matcher{{"ip": {"10.*", "2001:db8:*", "192.0.2.7"}}}, Limits: []Limit{{Limit: "1 per 1s"}}})
+	for text, want := range map[string]bool{
+		"10.1.2.3": true, "::ffff:10.1.2.3": true, "[::ffff:10.1.2.3]:443": true, "10.1.2.3:80": true,
+		"2001:DB8:0::1": true, "192.0.2.7": true, "::ffff:192.0.2.7": true, "11.1.2.3": false, "2001:db9::1": false,
+	} {
+		ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{slidegate.String("ip", text)}}
+		if got, err := r.Match(&ev); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"10.", "10.example.org", ""} {
+		ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{slidegate.String("ip", text)}}
+		if got, err := r.Match(&ev); !errors.Is(err, slidegate.ErrEvent) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+// TestForKeepsOrder: rules for events of one name and rules for all come in the
+// order of the plan.
+func TestForKeepsOrder(t *testing.T) {
+	one := []Limit{{Limit: "1 per 1s"}}
+	set := &Set{}
+	for _, name := range []string{"a", "b-e", "c", "d", "e-e", "f-f", "g-e", "h"} {
+		r := Rule{Name: name, Limits: one}
+		if _, ev, only := strings.Cut(name, "-"); only {
+			r.Match = []Matcher{{"event": {ev}}}
+		}
+		set.Rules = append(set.Rules, r)
+	}
+	p, _, err := Compile(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"e": "a b-e c d e-e g-e h", "f": "a c d f-f h", "x": "a c d h"} {
+		var got []string
+		for r := range p.For(name) {
+			got = append(got, r.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		for r := range p.For(name) {
+			if r.Name == "c" {
+				break
+			}
+		}
+	}
 }

@@ -49,6 +49,9 @@ var (
 	reTime  = regexp.MustCompile(`^([0-9]+)(ms|s|m|h|d)$`)
 	reCount = regexp.MustCompile(`^([0-9]+) events$`)
 	reName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+	// Measures of the grammar that are not there yet.
+	reUnbuilt = regexp.MustCompile(`^\S+ +((?:inflight|failures|streak|distinct)\b.*)$`)
 )
 
 // parseLimit reads a LIMIT text.
@@ -56,10 +59,7 @@ func parseLimit(text string) (limitText, error) {
 	var l limitText
 	head, per, ok := cutLast(text, " per ")
 	if !ok {
-		if n, rest, in := strings.Cut(text, " in last "); in && reCount.MatchString(rest) {
-			return l, fmt.Errorf("say %s per %s", n, rest)
-		}
-		return l, errors.New(`a limit is a maximum and a window, such as "100 per 1m" or "3 per 10 events"`)
+		return l, noWindow(text)
 	}
 	maxText, measure, _ := strings.Cut(strings.TrimSpace(head), " ")
 	var err error
@@ -75,9 +75,9 @@ func parseLimit(text string) (limitText, error) {
 			return l, errors.New("sum takes the name of one attribute, such as sum(bytes)")
 		}
 	default:
-		return l, fmt.Errorf("unknown measure %q; a limit counts (100 per 1m) or sums (10Mi sum(bytes) per 1m)", measure)
+		return l, unknownMeasure(measure)
 	}
-	if l.stat == statCount && l.max.frac != "" {
+	if l.stat == statCount && l.max.point {
 		return l, errors.New("a count has no fractions; only a sum has")
 	}
 	l.per, err = parseSpan(strings.TrimSpace(per))
@@ -85,6 +85,21 @@ func parseLimit(text string) (limitText, error) {
 		err = errors.New("a sum needs a window of time, such as 1h, not of events")
 	}
 	return l, err
+}
+
+// noWindow says what is wrong with a text that has no " per ".
+func noWindow(text string) error {
+	if n, rest, in := strings.Cut(text, " in last "); in && reCount.MatchString(rest) {
+		return fmt.Errorf("say %s per %s", n, rest)
+	}
+	if m := reUnbuilt.FindStringSubmatch(text); m != nil {
+		return unknownMeasure(m[1])
+	}
+	return errors.New(`a limit is a maximum and a window, such as "100 per 1m" or "3 per 10 events"`)
+}
+
+func unknownMeasure(measure string) error {
+	return fmt.Errorf("unknown measure %q; a limit counts (100 per 1m) or sums (10Mi sum(bytes) per 1m)", measure)
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {
@@ -108,7 +123,7 @@ func parseSpan(text string) (span, error) {
 	if m == nil {
 		return span{}, fmt.Errorf("window %q: %s", text, windowAdvice(text))
 	}
-	unit := map[string]int64{"ms": 1000, "s": 1e6, "m": 60e6, "h": 3600e6, "d": 24 * 3600e6}[m[2]]
+	unit := unitOf(m[2])
 	n, err := strconv.ParseInt(m[1], 10, 64)
 	if err != nil || n < 1 || n > limit.MaxSize/unit || n*unit < limit.MinSize {
 		return span{}, fmt.Errorf("window %q: a window is 1ms to 400d", text)
@@ -116,55 +131,26 @@ func parseSpan(text string) (span, error) {
 	return span{size: n * unit}, nil
 }
 
-var (
-	reWord     = regexp.MustCompile(`^(?:[0-9]+ ?)?(second|minute|hour|day|week|month|year)s?$`)
-	reBare     = regexp.MustCompile(`^[0-9]+$`)
-	reUnit     = regexp.MustCompile(`^[0-9]+ *([A-Za-z]+)$`)
-	reSeveral  = regexp.MustCompile(`^([0-9]+(ms|s|m|h|d))+$`)
-	reFraction = regexp.MustCompile(`^[0-9]*\.[0-9]+(ms|s|m|h|d)$`)
-)
-
-// windowAdvice says what to write instead of a window that is not one.
-func windowAdvice(text string) string {
-	const units = "the units are ms s m h d"
-	if m := reWord.FindStringSubmatch(text); m != nil {
-		return map[string]string{
-			"second": "say 1s",
-			"minute": "say 1m",
-			"hour":   "say 1h (sliding) or calendar hour",
-			"day":    "say 24h (sliding) or calendar day",
-			"week":   "say 7d (sliding) or calendar week",
-			"month":  "say 30d (sliding) or calendar month",
-			"year":   "say 365d (sliding) or calendar year",
-		}[m[1]]
+// unitOf returns a unit of time in microseconds.
+func unitOf(name string) int64 {
+	switch name {
+	case "ms":
+		return 1e3
+	case "s":
+		return 1e6
+	case "m":
+		return 60e6
+	case "h":
+		return 3600e6
 	}
-	switch {
-	case reBare.MatchString(text):
-		return fmt.Sprintf("a window needs a unit: say %ss for seconds; %s", text, units)
-	case reSeveral.MatchString(text):
-		return "a duration is one number and one unit: say 90m, not 1h30m"
-	case reFraction.MatchString(text):
-		return "a duration is a whole number: say 90m, not 1.5h"
-	}
-	if m := reUnit.FindStringSubmatch(text); m != nil {
-		switch m[1] {
-		case "M":
-			return "M is no unit: say 1m for a minute or 30d for a month"
-		case "event":
-			return "say 1 events"
-		}
-		if l := strings.ToLower(m[1]); l != m[1] && reTime.MatchString("1"+l) {
-			return fmt.Sprintf("units are lower case: say %s; %s", l, units)
-		}
-		return fmt.Sprintf("%q is no unit; %s", m[1], units)
-	}
-	return `a window is a duration such as 60s or 24h, or a number of events such as "100 events"`
+	return 24 * 3600e6
 }
 
 // decimal is an exact number that is 0 or more: digits with a fraction, times
 // a power.
 type decimal struct {
-	whole, frac string // digits
+	whole, frac string // digits, without zeros at the end of frac
+	point       bool   // a point was written
 	times       int64
 }
 
@@ -178,11 +164,14 @@ func parseMax(text string) (decimal, error) {
 		return decimal{}, fmt.Errorf("%q is not a maximum: say 100, 10_000, 200k, 10Gi or, for a sum, 199.99", text)
 	}
 	times := map[string]int64{"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40}[m[3]]
-	return decimal{whole: strings.ReplaceAll(m[1], "_", ""), frac: strings.TrimRight(m[2], "0"), times: times}, nil
+	return decimal{whole: strings.ReplaceAll(m[1], "_", ""), frac: strings.TrimRight(m[2], "0"), point: m[2] != "", times: times}, nil
 }
 
 // scaled returns d in units of 10^-scale. It is exact or an error.
 func (d decimal) scaled(scale int) (int64, error) {
+	if len(d.frac) > maxScale { // so are all further decimals
+		return 0, fmt.Errorf("the maximum has more than %d decimals", scale)
+	}
 	n, err := strconv.ParseUint(strings.TrimLeft(d.whole+d.frac, "0")+"0", 10, 64)
 	if err != nil {
 		return 0, errors.New("the maximum is over 2^53")
@@ -215,14 +204,33 @@ func (d decimal) scaled(scale int) (int64, error) {
 // or an instant. It returns microseconds since the epoch; the override holds
 // before that.
 func parseUntil(text string, zone *time.Location) (int64, error) {
-	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
-		next := time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, zone)
-		return next.UnixMicro(), nil
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return endOfDay(day, zone).UnixMicro(), nil
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.UnixMicro(), nil
 	}
 	return 0, errors.New(`until is a day such as "2026-12-31" or a time such as "2026-12-31T18:00:00Z"`)
+}
+
+// endOfDay returns the first instant of the day after in zone. Where clocks are
+// changed at midnight that is not always the one called 0:00.
+func endOfDay(day time.Time, zone *time.Location) time.Time {
+	y, m, d := day.Date()
+	midnight := time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC) // as clocks show it
+	at := time.Date(y, m, d, 12, 0, 0, 0, zone)
+	for {
+		_, offset := at.Zone()
+		end := midnight.Add(-time.Duration(offset) * time.Second)
+		if end.Before(at) {
+			end = at
+		}
+		_, changed := at.ZoneBounds()
+		if changed.IsZero() || end.Before(changed) {
+			return end
+		}
+		at = changed
+	}
 }
 
 // never is the end of an override that has none.

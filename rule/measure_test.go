@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slidegate/slidegate"
 	"pgregory.net/rapid"
@@ -49,47 +50,69 @@ func TestParseLimit(t *testing.T) {
 
 func TestLimitErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              `such as "100 per 1m"`,
-		"100":                           `such as "100 per 1m"`,
-		"per 1m":                        `such as "100 per 1m"`,
-		" per 1m":                       "not a maximum",
-		"-1 per 1m":                     "not negative",
-		"ten per 1m":                    "not a maximum",
-		"1e3 per 1m":                    "not a maximum",
-		"100K per 1m":                   "not a maximum",
-		"1__0 per 1m":                   "not a maximum",
-		"1.5 per 1m":                    "no fractions",
-		"9007199254740993 per 1m":       "over 2^53",
-		"99999999999999999999 per 1m":   "over 2^53",
-		"10T sum(bytes) per 1h":         "over 2^53",
-		"1.0001 sum(v) per 1h":          "more than 3 decimals",
-		"100 per minute":                "say 1m",
-		"100 per 1 minute":              "say 1m",
-		"100 per 2 hours":               "say 1h",
-		"10 per day":                    "say 24h (sliding) or calendar day",
-		"10 per week":                   "say 7d",
-		"10 per month":                  "say 30d",
-		"100 per 1M":                    "say 1m for a minute",
-		"100 per 1H":                    "lower case",
-		"100 per 1horu":                 `"horu" is no unit`,
-		"100 per 60":                    "needs a unit",
-		"100 per 1h30m":                 "say 90m, not 1h30m",
-		"100 per 1.5h":                  "say 90m, not 1.5h",
-		"100 per 0s":                    "1ms to 400d",
-		"100 per 401d":                  "1ms to 400d",
-		"100 per 99999999999999999999d": "1ms to 400d",
-		"100 per -1m":                   "a window is a duration",
-		"3 per 0 events":                "1 to 10000000 events",
-		"3 per 10000001 events":         "1 to 10000000 events",
-		"3 per 1 event":                 "say 1 events",
-		"3 in last 10 events":           "say 3 per 10 events",
-		"5 failures per 10m":            `unknown measure "failures"`,
-		"5 distinct(a) per 1h":          "unknown measure",
-		"800 p99(v) per 1m":             "unknown measure",
-		"5 sum per 1h":                  "unknown measure",
-		"5 sum() per 1h":                "name of one attribute",
-		"5 sum(a b) per 1h":             "name of one attribute",
-		"5 sum(v) per 10 events":        "window of time",
+		"":                                    `such as "100 per 1m"`,
+		"100":                                 `such as "100 per 1m"`,
+		"per 1m":                              `such as "100 per 1m"`,
+		" per 1m":                             "not a maximum",
+		"-1 per 1m":                           "not negative",
+		"ten per 1m":                          "not a maximum",
+		"1e3 per 1m":                          "not a maximum",
+		"100K per 1m":                         "not a maximum",
+		"1__0 per 1m":                         "not a maximum",
+		"1.5 per 1m":                          "no fractions",
+		"9007199254740993 per 1m":             "over 2^53",
+		"99999999999999999999 per 1m":         "over 2^53",
+		"10T sum(bytes) per 1h":               "over 2^53",
+		"1.0001 sum(v) per 1h":                "more than 3 decimals",
+		"100 per minute":                      "say 1m",
+		"100 per 1 minute":                    "say 1m",
+		"100 per 2 hours":                     "say 2h",
+		"100 per 5 minutes":                   "say 5m",
+		"100 per 30sec":                       "say 30s",
+		"100 per 30 days":                     "say 30d",
+		"100 per 2 weeks":                     "say 14d",
+		"100 per 1w":                          "say 7d",
+		"10 per day":                          "say 24h (sliding); calendar day is not there yet",
+		"10 per calendar day":                 "calendar windows are not there yet; say 24h (sliding)",
+		"10 per calendar hour":                "say 1h (sliding)",
+		"10 per week":                         "say 7d",
+		"10 per month":                        "say 30d",
+		"100 per 1M":                          "say 1m for a minute",
+		"100 per 5M":                          "say 5m for minutes",
+		"100 per 1H":                          "lower case: say 1h",
+		"100 per 90S":                         "lower case: say 90s",
+		"100 per 5 m":                         "say 5m, without a space",
+		"100 per 1horu":                       `"horu" is no unit`,
+		"100 per 60":                          "needs a unit",
+		"100 per 1h30m":                       "say 90m, not 1h30m",
+		"100 per 2h15m":                       "say 135m, not 2h15m",
+		"100 per 1d12h":                       "say 36h, not 1d12h",
+		"100 per 999999999999999d1ms":         "such as 90m",
+		"100 per 1.5h":                        "say 90m, not 1.5h",
+		"100 per .5s":                         "say 500ms, not .5s",
+		"100 per 0.00001s":                    "such as 90m",
+		"100 per 0s":                          "1ms to 400d",
+		"100 per 401d":                        "1ms to 400d",
+		"100 per 99999999999999999999d":       "1ms to 400d",
+		"100 per -1m":                         "a window is a duration",
+		"3 per 0 events":                      "1 to 10000000 events",
+		"3 per 10000001 events":               "1 to 10000000 events",
+		"3 per 1 event":                       "say 1 events",
+		"3 per 10 event":                      "say 10 events",
+		"3 per 1_000 events":                  "say 1000 events",
+		"3 in last 10 events":                 "say 3 per 10 events",
+		"5 failures per 10m":                  `unknown measure "failures"`,
+		"500 inflight":                        `unknown measure "inflight"`,
+		"5 sum(event) per 1h":                 "name of the event",
+		"5 sum(ip) per 1h":                    "ip is an address",
+		"1.0000000000000000001 sum(v) per 1h": "more than 3 decimals",
+		"100.0 per 1m":                        "no fractions",
+		"5 distinct(a) per 1h":                "unknown measure",
+		"800 p99(v) per 1m":                   "unknown measure",
+		"5 sum per 1h":                        "unknown measure",
+		"5 sum() per 1h":                      "name of one attribute",
+		"5 sum(a b) per 1h":                   "name of one attribute",
+		"5 sum(v) per 10 events":              "window of time",
 	} {
 		set := &Set{Rules: []Rule{{Name: "r", Limits: []Limit{{Limit: text}}}}}
 		_, _, err := Compile(set)
@@ -131,7 +154,7 @@ func TestScaledValueEdges(t *testing.T) {
 	}{
 		{slidegate.FloatValue(19.99), 19_990}, {slidegate.FloatValue(0.1 + 0.2), 300}, {slidegate.IntValue(7), 7000},
 		{slidegate.TextValue("12.3456"), 12_346}, {slidegate.TextValue("0.0004"), 0}, {slidegate.TextValue("0.0005"), 1},
-		{slidegate.TextValue("-0"), 0}, {slidegate.TextValue("1e2"), 100_000}, {slidegate.TextValue("1e-400"), 0}, {slidegate.FloatValue(5e-324), 0},
+		{slidegate.TextValue("-0"), 0}, {slidegate.TextValue("1e2"), 100_000}, {slidegate.TextValue("1e-400"), 0}, {slidegate.TextValue("1e-99999999999999999999"), 0}, {slidegate.TextValue("0e5000"), 0}, {slidegate.FloatValue(5e-324), 0},
 	} {
 		if got, err := scaledValue(c.v, 3); err != nil || got != c.want {
 			t.Errorf("%v: %d %v, want %d", c.v, got, err, c.want)
@@ -164,4 +187,26 @@ func FuzzLimitText(f *testing.F) {
 			t.Errorf("%q: maximum %d", text, n)
 		}
 	})
+}
+
+// TestEndOfDay holds the end of a day where clocks change at midnight: in the
+// microsecond before it is still that day, and from then on it is not.
+func TestEndOfDay(t *testing.T) {
+	for _, name := range []string{"UTC", "Asia/Shanghai", "Europe/London", "Africa/Cairo", "America/Santiago", "America/Sao_Paulo", "Asia/Amman", "Asia/Beirut", "America/Havana", "Atlantic/Azores", "Australia/Lord_Howe"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 365 * 16 {
+			day := time.Date(2012, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+			us, err := parseUntil(day, zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, next := time.UnixMicro(us-1).In(zone), time.UnixMicro(us).In(zone)
+			if last.Format(time.DateOnly) != day || next.Format(time.DateOnly) <= day {
+				t.Fatalf("%s: until %s ends at %v, after %v", name, day, next, last)
+			}
+		}
+	}
 }

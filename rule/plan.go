@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/limit"
@@ -12,8 +13,8 @@ import (
 type Plan struct {
 	rules  []*Compiled
 	byName map[string]*Compiled
-	events map[string][]*Compiled // rules that an event of this name can meet
-	others []*Compiled            // rules that an event of any other name can meet
+	events map[string][]*Compiled // rules that only events of this name can meet
+	others []*Compiled            // rules that events of any name can meet
 	limits int
 }
 
@@ -24,11 +25,22 @@ func (p *Plan) Rules() []*Compiled { return p.rules }
 func (p *Plan) Rule(name string) *Compiled { return p.byName[name] }
 
 // For returns the rules that an event called name can meet, in order.
-func (p *Plan) For(name string) []*Compiled {
-	if rules, ok := p.events[name]; ok {
-		return rules
+func (p *Plan) For(name string) iter.Seq[*Compiled] {
+	own := p.events[name]
+	return func(yield func(*Compiled) bool) { inOrder(own, p.others, yield) }
+}
+
+// inOrder yields the rules of two lists in the order of the plan.
+func inOrder(a, b []*Compiled, yield func(*Compiled) bool) {
+	for len(a) > 0 || len(b) > 0 {
+		if len(a) == 0 || len(b) > 0 && b[0].place < a[0].place {
+			a, b = b, a
+		}
+		if !yield(a[0]) {
+			return
+		}
+		a = a[1:]
 	}
-	return p.others
 }
 
 // Limits returns the number of limits in all rules. Their IDs are below it.
@@ -43,6 +55,7 @@ type Compiled struct {
 	// Shadow says that the rule judges but never decides.
 	Shadow bool
 
+	place         int // among the rules of the plan
 	match, except []matcher
 	key           []keyPart
 	missing       missing
@@ -58,7 +71,7 @@ type CompiledLimit struct {
 	// Rule is the name of the rule.
 	Rule string
 	// Identity names the limit's windows. It is the same as long as their
-	// history means the same: see design notes on reloading.
+	// history means the same: see "Reloading" in docs/guide/rules.md.
 	Identity string
 	// Message is what a person who is refused is told; may be empty.
 	Message string
@@ -137,6 +150,19 @@ func (r *Compiled) Key() []string {
 		parts[i] = r.key[i].text
 	}
 	return parts
+}
+
+// KeyUses reports whether any part of the rule's key may be built from the
+// attribute called name.
+func (r *Compiled) KeyUses(name string) bool {
+	for i := range r.key {
+		for j := range r.key[i].sources {
+			if r.key[i].sources[j].attr == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // KeyAttrs returns, for people, the attributes that the key of ev is built from:

@@ -28,10 +28,12 @@ func scaledText(text string, scale int) (int64, error) {
 	mantissa, exp := text, 0
 	if i := strings.IndexAny(text, "eE"); i > 0 {
 		n, err := strconv.Atoi(text[i+1:])
-		if err != nil || n > 1000 || n < -1000 {
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return 0, fmt.Errorf("%q is not a number", clip(text))
 		}
-		mantissa, exp = text[:i], n
+		// Beyond this the digits before the exponent make no difference.
+		far := len(text) + 30
+		mantissa, exp = text[:i], max(-far, min(n, far))
 	}
 	if strings.HasPrefix(mantissa, "-") && strings.Trim(mantissa, "-0.") != "" {
 		return 0, fmt.Errorf("%s is negative; a sum takes 0 or more", clip(text))

@@ -70,8 +70,8 @@ type Memory struct {
 
 // NewMemory returns an empty store. Close it to stop its sweeper.
 func NewMemory(o MemoryOptions) (*Memory, error) {
-	if o.MaxKeys < 0 || o.MaxBytes < 0 {
-		return nil, fmt.Errorf("store: MaxKeys %d, MaxBytes %d: want 0 or more", o.MaxKeys, o.MaxBytes)
+	if o.MaxKeys < 0 || o.MaxKeys > shardCount*maxRecords/2 || o.MaxBytes < 0 {
+		return nil, fmt.Errorf("store: MaxKeys %d, MaxBytes %d: want 0 to 2^31 keys, 0 bytes or more", o.MaxKeys, o.MaxBytes)
 	}
 	base := time.Now()
 	m := &Memory{
@@ -293,19 +293,16 @@ func (m *Memory) settle(req *Request, it *Item, now int64) {
 		s.enter(it.record, &it.Limit, now)
 		return
 	}
-	if !(req.Admitted && !it.Shadow) && !m.take(m.need(it, now)) {
+	if decides := req.Admitted && !it.Shadow; !decides && !m.take(m.need(it, now)) {
 		m.full.Add(1) // no room to keep it, and it decides nothing
 		return
 	}
-	if it.record == nil {
-		it.record = s.insert(it.hash)
-		it.record.begin(kindOf(&it.Limit))
-	}
+	it.record = s.open(it.record, it.hash, &it.Limit)
 	s.seq++
 	c := s.charge(it.record, &it.Limit, now, it.Cost, it.CountRefused)
 	it.Charged = true
 	it.Receipt = slidegate.Receipt{Window: it.hash, Stamp: c.Stamp, Amount: c.Amount, Seq: s.seq}
-	after := s.judge(it.record, &it.Limit, now, 0, true)
+	after := s.charged(it.record, &it.Limit, now)
 	it.Result.Used, it.Result.Remaining, it.Result.Reset = after.Used, after.Remaining, after.Reset
 	if !req.Admitted && it.CountRefused {
 		it.Result.Retry = s.judge(it.record, &it.Limit, now, it.Cost, true).Retry
@@ -314,11 +311,7 @@ func (m *Memory) settle(req *Request, it *Item, now int64) {
 
 // need returns how many keys and bytes charging an item adds.
 func (m *Memory) need(it *Item, now int64) (keys, bytes int64) {
-	s := m.shardOf(it.hash)
-	if it.record == nil {
-		keys, bytes = 1, s.insertGrows(1)
-	}
-	return keys, bytes + s.grows(it.record, &it.Limit, now, it.Cost)
+	return m.shardOf(it.hash).need(it.record, &it.Limit, now, it.Cost)
 }
 
 // reserve takes the room for everything that decides and will be charged. It
@@ -419,16 +412,17 @@ func (m *Memory) sweeper(every time.Duration) {
 // a time, for a few hundred keys at most, so it stops nobody for long. The
 // store calls it by itself; see MemoryOptions.SweepEvery.
 func (m *Memory) Sweep() {
+	const atOnce = 4 * chunkLen
 	for i := range m.shards {
 		s := &m.shards[i]
-		for from := 0; ; from += 4 * chunkLen {
+		s.mu.Lock()
+		s.cursor = 0 // wherever the last sweep stopped
+		left := s.n
+		s.mu.Unlock()
+		for done := false; !done && left >= 0; left -= atOnce {
 			s.mu.Lock()
-			done := m.sweepShard(s, m.Now(), 4*chunkLen)
-			n := s.n
+			done = m.sweepShard(s, m.Now(), atOnce)
 			s.mu.Unlock()
-			if done || from > n {
-				break
-			}
 		}
 	}
 }
@@ -463,29 +457,19 @@ func (m *Memory) Take(w *Window, p *limit.Params, key string, cost int64) (r lim
 
 // takeOne charges a cost that fits, if there is room for it.
 func (m *Memory) takeOne(s *shard, rec *record, p *limit.Params, h [2]uint64, now, cost int64, r *limit.Result) bool {
-	bytes := s.grows(rec, p, now, cost)
-	if rec == nil || bytes > 0 {
-		var keys int64
-		if rec == nil {
-			keys, bytes = 1, bytes+s.insertGrows(1)
-		}
-		if !m.take(keys, bytes) {
-			m.sweepShard(s, now, 4*chunkLen)
-			rec = s.find(h)
-			if !m.take(keys, bytes) {
-				m.full.Add(1)
-				r.OK = false
-				return false
-			}
-		}
-		if rec == nil {
-			rec = s.insert(h)
-			rec.begin(kindOf(p))
+	if !m.take(s.need(rec, p, now, cost)) {
+		m.sweepShard(s, now, 4*chunkLen)
+		rec = s.find(h) // records move; this one may have expired itself
+		if !m.take(s.need(rec, p, now, cost)) {
+			m.full.Add(1)
+			r.OK = false
+			return false
 		}
 	}
+	rec = s.open(rec, h, p)
 	s.seq++
 	s.charge(rec, p, now, cost, false)
-	after := s.judge(rec, p, now, 0, true)
+	after := s.charged(rec, p, now)
 	r.Used, r.Remaining, r.Reset = after.Used, after.Remaining, after.Reset
 	return true
 }
@@ -557,11 +541,15 @@ func (m *Memory) Reset(ctx context.Context, items []Item) error {
 
 // reset deletes a record, and remembers that its receipts are void.
 func (s *shard) reset(id int, rec *record) {
+	s.void(rec)
+	s.remove(id)
+}
+
+func (s *shard) void(rec *record) {
 	if s.resets == nil {
 		s.resets = map[[2]uint64]tombmark{}
 	}
 	s.resets[rec.hash] = tombmark{seq: s.seq, exp: rec.exp}
-	s.remove(id)
 }
 
 // drop frees everything.
@@ -571,5 +559,4 @@ func (s *shard) drop() {
 	s.refunded, s.resets = nil, nil
 }
 
-// interface guard
 var _ Store = (*Memory)(nil)

@@ -13,8 +13,8 @@ type kind uint8
 const (
 	kindShortLog kind = iota + 1 // t: newest hit, x: head and length, ref: short
 	kindLongLog                  // the same, ref: long
-	kindBuckets                  // t: base, x: head and length, ref: slots
-	kindMeter                    // t: TAT
+	kindBuckets                  // t: base, x: head and length, ref: slots; aux: number of slices that count
+	kindMeter                    // t: TAT, x: shift
 	kindCounter                  // t: period, x: count
 	kindMarks                    // as kindShortLog; aux: checks since the newest mark
 )
@@ -43,12 +43,29 @@ func kindOf(p *limit.Params) kind {
 
 func (r *record) kind() kind { return kind(r.aux) }
 
-// begin makes r an empty state of kind k.
-func (r *record) begin(k kind) {
-	r.aux = uint32(k)
+// begin makes r an empty state for p.
+func (r *record) begin(p *limit.Params) {
+	k := kindOf(p)
+	r.aux = uint32(k) | uint32(p.Buckets)<<8
 	if k == kindMeter {
 		tat := limit.EmptyMeter().TAT
 		r.t = uint64(tat)
+	}
+}
+
+// is reports whether r is a state for p. A window keeps its identity when its
+// algorithm changes only by a mistake of the caller; it starts empty then.
+func (r *record) is(p *limit.Params) bool { return r.kind() == kindOf(p) }
+
+// keep sets when r is as good as empty, given the delay until it is.
+func (r *record) keep(now, reset int64) {
+	switch r.kind() {
+	case kindMarks:
+		r.exp = later(now, idleEvents)
+	case kindMeter: // as long as a receipt may be mistaken for one of a later charge
+		r.exp = later(int64(r.t), int64(min(r.x, math.MaxInt64)))
+	default:
+		r.exp = later(now, reset)
 	}
 }
 
@@ -77,6 +94,10 @@ func (r *record) saveMarks(m *limit.Marks) {
 	r.aux = r.aux&0xff | m.Since<<8
 }
 
+func (r *record) meter() limit.Meter { return limit.Meter{TAT: int64(r.t), Shift: r.x} }
+
+func (r *record) saveMeter(m *limit.Meter) { r.t, r.x = uint64(m.TAT), m.Shift }
+
 // empty says how a window stands that has no record.
 func empty(p *limit.Params, cost int64) limit.Result {
 	switch p.Algorithm {
@@ -91,10 +112,25 @@ func empty(p *limit.Params, cost int64) limit.Result {
 
 // judge says whether cost fits into r. Unless look is set, it first brings the
 // state to now.
-func (s *shard) judge(r *record, p *limit.Params, now, cost int64, look bool) (res limit.Result) {
-	if r == nil {
+func (s *shard) judge(r *record, p *limit.Params, now, cost int64, look bool) limit.Result {
+	if r == nil || !r.is(p) {
 		return empty(p, cost)
 	}
+	res := s.judgeState(r, p, now, cost, look)
+	if !look {
+		r.keep(now, res.Reset)
+	}
+	return res
+}
+
+// charged says how r stands after a charge.
+func (s *shard) charged(r *record, p *limit.Params, now int64) limit.Result {
+	res := s.judgeState(r, p, now, 0, true)
+	r.keep(now, res.Reset)
+	return res
+}
+
+func (s *shard) judgeState(r *record, p *limit.Params, now, cost int64, look bool) limit.Result {
 	switch r.kind() {
 	case kindShortLog:
 		l := loadLog(r, s.short.block(r.ref))
@@ -110,10 +146,10 @@ func (s *shard) judge(r *record, p *limit.Params, now, cost int64, look bool) (r
 		}
 		return b.Judge(*p, now, cost)
 	case kindMeter:
-		m := limit.Meter{TAT: int64(r.t)}
+		m := r.meter()
 		if !look {
 			m.Advance(*p, now)
-			r.t = uint64(m.TAT)
+			r.saveMeter(&m)
 		}
 		return m.Judge(*p, now, cost)
 	case kindCounter:
@@ -144,8 +180,35 @@ func judgeLog[S window.Stamp](r *record, l *limit.Log[S], p *limit.Params, now, 
 // units returns how many hits a charge of cost adds to a log.
 func units(p *limit.Params, cost int64) uint32 { return uint32(min(cost, p.Max)) }
 
+// need returns how many keys and bytes charging cost to r adds.
+func (s *shard) need(r *record, p *limit.Params, now, cost int64) (keys, bytes int64) {
+	if r == nil {
+		keys, bytes = 1, s.insertGrows(1)
+	}
+	return keys, bytes + s.grows(r, p, now, cost)
+}
+
+// open returns the record of h to be charged: r if it is a state for p, or an
+// empty one.
+func (s *shard) open(r *record, h [2]uint64, p *limit.Params) *record {
+	switch {
+	case r == nil:
+		r = s.insert(h)
+		r.begin(p)
+	case !r.is(p):
+		s.freeBlock(r)
+		s.void(r)
+		*r = record{hash: h}
+		r.begin(p)
+	}
+	return r
+}
+
 // grows returns how many bytes charging cost to r would add to the arenas.
 func (s *shard) grows(r *record, p *limit.Params, now, cost int64) int64 {
+	if r != nil && !r.is(p) {
+		r = nil
+	}
 	switch kindOf(p) {
 	case kindShortLog:
 		return logGrows(r, &s.short, p, units(p, cost))
@@ -169,7 +232,8 @@ func logGrows[S window.Stamp](r *record, a *arena[S], p *limit.Params, n uint32)
 	if r != nil {
 		l = loadLog(r, a.block(r.ref))
 	}
-	if need := l.Need(n); need > len(l.Ring) {
+	// A full window that records on drops its oldest hits first.
+	if need := min(l.Need(n), max(int(p.Max)-1, 0)); need > len(l.Ring) {
 		return a.grows(logRoom(p, need))
 	}
 	return 0
@@ -196,13 +260,13 @@ func (s *shard) charge(r *record, p *limit.Params, now, cost int64, record bool)
 	case kindBuckets:
 		return s.chargeBuckets(r, p, now, cost, record)
 	case kindMeter:
-		m := limit.Meter{TAT: int64(r.t)}
+		m := r.meter()
 		if record {
 			c = m.Record(*p, now, cost)
 		} else {
 			c = m.Charge(*p, now, cost)
 		}
-		r.t, r.exp = uint64(m.TAT), m.TAT
+		r.saveMeter(&m)
 	case kindCounter:
 		k := limit.Counter{Period: int64(r.t), Count: int64(r.x)}
 		k.Advance(*p, now)
@@ -212,13 +276,12 @@ func (s *shard) charge(r *record, p *limit.Params, now, cost int64, record bool)
 			c = k.Charge(*p, now, cost)
 		}
 		r.t, r.x = uint64(k.Period), uint64(k.Count)
-		r.exp = later(now, p.Size)
 	default:
 		m := r.marks(s)
 		r.ref = fitLog(&m.Log, &s.short, r.ref, p, 1)
 		c = m.Charge(*p, now, cost)
+		m.Advance(*p, now)
 		r.saveMarks(&m)
-		r.exp = later(now, idleEvents)
 	}
 	return c
 }
@@ -235,7 +298,6 @@ func chargeLog[S window.Stamp](r *record, a *arena[S], p *limit.Params, now, cos
 		c = l.Charge(*p, now, cost)
 	}
 	r.saveLog(l.Newest, l.Head, l.Len)
-	r.exp = later(now, p.Size)
 	return c
 }
 
@@ -274,40 +336,38 @@ func (s *shard) chargeBuckets(r *record, p *limit.Params, now, cost int64, recor
 		c = b.Charge(*p, now, cost)
 	}
 	r.saveBuckets(&b)
-	r.exp = later(now, p.Size+2*p.Step)
 	return c
 }
 
 // enter counts a check that was refused, in a window of events.
 func (s *shard) enter(r *record, p *limit.Params, now int64) {
-	if r == nil || r.kind() != kindMarks {
+	if r == nil || p.Algorithm != limit.Events || !r.is(p) {
 		return
 	}
 	m := r.marks(s)
 	m.Enter(*p)
+	m.Advance(*p, now)
 	r.saveMarks(&m)
-	r.exp = later(now, idleEvents)
 }
 
-// refund gives c back, if it is still there.
+// refund gives c back, if it still counts.
 func (s *shard) refund(r *record, now int64, c limit.Charged) (given bool) {
+	if r.exp <= now {
+		return false
+	}
 	switch r.kind() {
 	case kindShortLog:
 		l := loadLog(r, s.short.block(r.ref))
-		given = l.Refund(now, c)
-		r.saveLog(l.Newest, l.Head, l.Len)
+		return refundLog(r, &l, now, c)
 	case kindLongLog:
 		l := loadLog(r, s.long.block(r.ref))
-		given = l.Refund(now, c)
-		r.saveLog(l.Newest, l.Head, l.Len)
+		return refundLog(r, &l, now, c)
 	case kindBuckets:
-		b := r.buckets(s)
-		given = b.Refund(now, c)
-		r.saveBuckets(&b)
+		return s.refundBuckets(r, now, c)
 	case kindMeter:
-		m := limit.Meter{TAT: int64(r.t)}
+		m := r.meter()
 		given = m.Refund(now, c)
-		r.t = uint64(m.TAT)
+		r.saveMeter(&m)
 	case kindCounter:
 		k := limit.Counter{Period: int64(r.t), Count: int64(r.x)}
 		given = k.Refund(now, c)
@@ -317,6 +377,43 @@ func (s *shard) refund(r *record, now int64, c limit.Charged) (given bool) {
 		given = m.Refund(now, c)
 		r.saveMarks(&m)
 	}
+	return given
+}
+
+// refundLog knows the length of the window from r.exp, when the newest hit
+// leaves.
+func refundLog[S window.Stamp](r *record, l *limit.Log[S], now int64, c limit.Charged) bool {
+	size := r.exp - l.Newest
+	if c.Stamp <= now && uint64(now)-uint64(c.Stamp) >= uint64(size) {
+		return false
+	}
+	given := l.Refund(now, c)
+	r.saveLog(l.Newest, l.Head, l.Len)
+	r.exp = later(l.Newest, size)
+	return given
+}
+
+// refundBuckets knows the width of a slice from r.exp, when the newest slice
+// leaves: it is the start of the slice that comes as many slices later as count.
+func (s *shard) refundBuckets(r *record, now int64, c limit.Charged) bool {
+	b := r.buckets(s)
+	if b.Len == 0 {
+		return false
+	}
+	span := int64(r.aux>>8) + 1
+	newest := b.At(b.Len - 1).Tick
+	var step int64
+	if newest+span != 0 { // else the slice leaves at the epoch, which tells nothing
+		step = r.exp / (newest + span)
+	}
+	if c.Stamp > newest || step > 0 && (c.Stamp+span)*step <= now {
+		return false
+	}
+	given := b.Refund(now, c)
+	if b.Len > 0 {
+		r.exp -= (newest - b.At(b.Len-1).Tick) * step
+	}
+	r.saveBuckets(&b)
 	return given
 }
 

@@ -168,11 +168,23 @@ func (b *Buckets) Subtract(tick int64, n uint64) uint64 {
 			for j := i; j < b.Len; j++ {
 				b.At(j).Cum -= n
 			}
+			b.popEmpty()
 			return n
 		}
 		prev = e.Cum
 	}
 	return 0
+}
+
+// popEmpty forgets the newest slices as long as they are empty, so that the
+// newest one says how long anything counts.
+func (b *Buckets) popEmpty() {
+	for b.Len > 0 && b.Sum(b.Len-1) == 0 {
+		b.Len--
+	}
+	if b.Len == 0 {
+		b.Base, b.Head = 0, 0
+	}
 }
 
 // Trim takes n out of the oldest slices: as much of the past as it covers.

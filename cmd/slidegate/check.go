@@ -98,8 +98,7 @@ func (c *checker) scripts(dir string, rewrite bool) {
 		return
 	}
 	if rewrite {
-		fmt.Fprintf(c.out, "%s: rewrote %s of %s\n", dir, plural(len(r.Failures), "line"), plural(r.Scripts, "script"))
-		return
+		fmt.Fprintf(c.out, "%s: rewrote %s\n", dir, plural(r.Rewritten, "line"))
 	}
 	for _, f := range r.Failures {
 		c.fail(f)

@@ -59,7 +59,7 @@ func explain(ctx context.Context, g *gate.Gate, ev slidegate.Event, out io.Write
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s would be: %s\n\n", ev.Name, verdict(&x.Decision))
+	fmt.Fprintf(out, "%s would be: %s\n\n", printable(ev.Name), verdict(&x.Decision))
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(table.Row{"rule", "applies", "why", "key", "limit", "used", "max"})
@@ -105,7 +105,7 @@ func keyText(r gate.RuleExplanation) string {
 	}
 	var parts []string
 	for _, a := range r.Key {
-		parts = append(parts, a.Name+"="+a.Value.String())
+		parts = append(parts, a.Name+"="+printable(a.Value.String()))
 	}
 	return strings.Join(parts, " ")
 }

@@ -30,6 +30,7 @@ var starter []byte
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -37,12 +38,16 @@ func main() {
 
 // run runs the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out := &output{w: stdout}
 	root := newRoot()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // nil would be those of the process
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = fail(fmt.Errorf("slidegate: the answer could not be written: %w", out.err))
+	}
 	var failed *failure
 	switch {
 	case err == nil:
@@ -56,6 +61,22 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "slidegate: %v\nTry: slidegate --help\n", err)
 		return exitUsage
 	}
+}
+
+// output remembers the first error of writing, so that an answer that was lost
+// is not taken for a success.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+// Write writes to the writer behind it.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // failure is an error of the work, not of the command line. Its text, if any,

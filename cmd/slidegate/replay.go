@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/slidegate/slidegate/internal/replay"
 	"github.com/slidegate/slidegate/rule/rulefile"
@@ -84,7 +86,12 @@ func (r *replayer) run(ctx context.Context, logs []string) error {
 	if err != nil {
 		return err
 	}
-	reader, err := replay.Open(logs, r.in, replay.Options{Format: format, Event: r.flags.event, TimeField: r.flags.time})
+	in, release := r.in, func() {}
+	if slices.Contains(logs, "-") {
+		in, release = interruptible(ctx, r.in)
+	}
+	defer release()
+	reader, err := replay.Open(logs, in, replay.Options{Format: format, Event: r.flags.event, TimeField: r.flags.time})
 	if err != nil {
 		return err
 	}
@@ -115,6 +122,9 @@ func (r *replayer) judge(ctx context.Context, reader *replay.Reader) (*replay.Su
 	if r.flags.sort {
 		sorted, err := replay.Sort(ctx, reader, replay.SortOptions{})
 		if err != nil {
+			if ctx.Err() != nil {
+				err = fmt.Errorf("stopped while sorting: %w", context.Cause(ctx))
+			}
 			return nil, nil, err
 		}
 		defer sorted.Close()
@@ -123,8 +133,28 @@ func (r *replayer) judge(ctx context.Context, reader *replay.Reader) (*replay.Su
 	var skipped []replay.Skip
 	sum, err := replay.Judge(ctx, r.rules.Plan, src, func(rec *replay.Record, err error) {
 		if len(skipped) < replay.DefaultKeepSkipped {
-			skipped = append(skipped, replay.Skip{File: rec.File, Line: rec.Line, Text: rec.Event.Name, Reason: err.Error()})
+			skipped = append(skipped, replay.Skip{File: rec.File, Line: rec.Line, Text: printable(rec.Event.Name), Reason: err.Error()})
 		}
 	})
 	return sum, skipped, err
+}
+
+// interruptible returns a reader of in that ends when ctx does, even while it
+// waits for input. A plain file never waits, and is returned as it is.
+func interruptible(ctx context.Context, in io.Reader) (_ io.Reader, release func()) {
+	if f, ok := in.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return in, func() {}
+		}
+	}
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		w.CloseWithError(err)
+	}()
+	stop := context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })
+	return r, func() {
+		stop()
+		_ = r.Close()
+	}
 }

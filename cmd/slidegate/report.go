@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,9 +28,13 @@ func showProgress(w io.Writer, reader *replay.Reader) (stop func()) {
 	pw := progress.NewWriter()
 	pw.SetOutputWriter(f)
 	pw.SetUpdateFrequency(100 * time.Millisecond)
+	pw.SetAutoStop(true) // once the tracker is done
 	pw.AppendTracker(tracker)
-	done, ended := make(chan struct{}), make(chan struct{})
-	go pw.Render()
+	done, ended, rendered := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(rendered)
+		pw.Render()
+	}()
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(100 * time.Millisecond)
@@ -48,10 +53,7 @@ func showProgress(w io.Writer, reader *replay.Reader) (stop func()) {
 	return func() {
 		close(done)
 		<-ended
-		for pw.IsRenderInProgress() && pw.LengthActive() > 0 {
-			time.Sleep(10 * time.Millisecond)
-		}
-		pw.Stop()
+		<-rendered
 	}
 }
 
@@ -71,7 +73,7 @@ func printSkipped(w io.Writer, total int64, first []replay.Skip) {
 		return
 	}
 	fmt.Fprintf(w, "skipped %s; the first:\n", plural(int(total), "line"))
-	for _, s := range first[:min(len(first), replay.DefaultKeepSkipped)] {
+	for _, s := range first {
 		fmt.Fprintf(w, "  %s:%d: %s: %s\n", s.File, s.Line, s.Reason, s.Text)
 	}
 }
@@ -118,8 +120,19 @@ func printTop(w io.Writer, r *replay.RuleSummary) {
 		for _, a := range k.Key {
 			parts = append(parts, fmt.Sprintf("%s=%q", a.Name, a.Value.String()))
 		}
+		if len(parts) == 0 {
+			parts = append(parts, "(without a key)")
+		}
 		fmt.Fprintf(w, "  %8d  %s\n", k.Refused, strings.Join(parts, " "))
 	}
+}
+
+// printable returns text as it is, or quoted where a terminal would act on it.
+func printable(text string) string {
+	if quoted := strconv.Quote(text); quoted != `"`+text+`"` {
+		return quoted
+	}
+	return text
 }
 
 func share(part, of int64) string {

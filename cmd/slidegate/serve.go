@@ -76,6 +76,7 @@ func serveUntil(ctx context.Context, srv *http.Server, ln net.Listener) error {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := srv.Shutdown(drain); err != nil {
+		_ = srv.Close()
 		return fmt.Errorf("slidegate: some requests were cut off: %w", err)
 	}
 	if err := <-done; !errors.Is(err, http.ErrServerClosed) {

@@ -1,8 +1,9 @@
 package gatetest
 
 import (
-	"fmt"
-	"sort"
+	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,8 +34,8 @@ func decisionAnswer(d *slidegate.Decision) answer {
 	if d.Rule != "" {
 		a.words = append(a.words, d.Rule)
 	}
-	if n, ok := d.Remaining(); ok {
-		a.set("remaining", leastRemaining(d, n), d.Admitted())
+	if least := leastRemaining(d.Windows()); least != "" {
+		a.set("remaining", least, d.Admitted())
 	}
 	if d.Reason != "" {
 		a.set("reason", d.Reason, d.Reason != slidegate.ReasonLimit)
@@ -57,14 +58,33 @@ func decisionAnswer(d *slidegate.Decision) answer {
 	return a
 }
 
-// leastRemaining writes n with the decimals of the window that has it.
-func leastRemaining(d *slidegate.Decision, n int64) string {
-	for _, w := range d.Windows() {
-		if w.Remaining == n {
-			return slidegate.FormatUnits(n, w.Scale)
+// leastRemaining returns the least that remains in any window, with its
+// decimals; "" without windows.
+func leastRemaining(ws []slidegate.WindowState) string {
+	if len(ws) == 0 {
+		return ""
+	}
+	least := slices.MinFunc(ws, func(a, b slidegate.WindowState) int {
+		wholeA, fracA := decimals(a)
+		wholeB, fracB := decimals(b)
+		return cmp.Or(cmp.Compare(wholeA, wholeB), cmp.Compare(fracA, fracB))
+	})
+	return slidegate.FormatUnits(least.Remaining, least.Scale)
+}
+
+// decimals cuts what remains, which is 0 or more, at the point: windows with
+// other decimals have other units.
+func decimals(w slidegate.WindowState) (whole, billionths int64) {
+	whole, billionths = w.Remaining, 1
+	unit := int64(1)
+	for i := range 9 {
+		if i < int(w.Scale) {
+			unit *= 10
+		} else {
+			billionths *= 10
 		}
 	}
-	return strconv.FormatInt(n, 10)
+	return whole / unit, whole % unit * billionths
 }
 
 // windowAnswers sets used[LIMIT], remaining[LIMIT] and so on.
@@ -102,32 +122,40 @@ func queryAnswer(ws []slidegate.WindowState) answer {
 	return a
 }
 
-// holds reports whether the answer has every word that is wanted.
+// known reports whether something that comes back can have this name.
+func known(name string) bool {
+	base, limit, bracket := strings.Cut(name, "[")
+	switch base {
+	case "used", "max", "reset_after":
+		return bracket && strings.HasSuffix(limit, "]")
+	case "remaining", "retry_after":
+		return !bracket || strings.HasSuffix(limit, "]")
+	case "reason", "retry_after_events", "message", "by", "shadow", "error", "forgets",
+		slidegate.Allow.String(), slidegate.Reject.String():
+		return !bracket
+	}
+	return false
+}
+
+// holds reports whether the answer has every word that is wanted. Nothing that
+// is wanted never holds: a line like that would look like a test and be none.
 func (a *answer) holds(want []string) bool {
-	words := 0
+	next := 0
 	for _, w := range want {
 		name, value, named := strings.Cut(w, "=")
 		if !named {
-			if words >= len(a.words) || !contains(a.words[words:], w) {
+			i := slices.Index(a.words[next:], w)
+			if i < 0 || isAction(w) && next+i > 0 { // else a rule of that name
 				return false
 			}
-			words++
+			next += i + 1
 			continue
 		}
 		if got, ok := a.values[name]; !equal(value, got) || !ok && value != "" {
 			return false
 		}
 	}
-	return true
-}
-
-func contains(words []string, w string) bool {
-	for _, have := range words {
-		if have == w {
-			return true
-		}
-	}
-	return false
+	return len(want) > 0
 }
 
 // equal compares values; 60s and 1m are the same.
@@ -163,38 +191,86 @@ func (a *answer) shown(want []string) string {
 }
 
 func (a *answer) pair(name string) string {
-	value := a.values[name]
-	if strings.ContainsAny(name+value, " \t\"#\\") {
-		return quote(name + "=" + value)
-	}
-	return name + "=" + value
+	return quote(name + "=" + a.values[name])
 }
 
-// tally counts the actions of a line that was done several times.
-type tally map[string]int
+// outcome is what a line got that was done once or several times.
+type outcome struct {
+	want     []string
+	counting bool           // the line wants counts of actions
+	counts   map[string]int // of actions
+	others   bool           // one of the answers was not an action
+	lastAt   time.Duration
+	lastText string
+	wrong    *answer // the first that does not hold
+	wrongAt  time.Duration
+	differ   bool // the answers read differently
+}
 
-func (t tally) answer() answer {
-	var a answer
-	names := make([]string, 0, len(t))
-	for name := range t {
-		names = append(names, name)
+func newOutcome(want []string) *outcome {
+	counts := map[string]int{slidegate.Allow.String(): 0, slidegate.Reject.String(): 0}
+	return &outcome{want: want, counting: asksCounts(want), counts: counts}
+}
+
+// add takes the next answer.
+func (o *outcome) add(at time.Duration, a answer, first bool) {
+	text := a.shown(o.want)
+	o.differ = o.differ || !first && text != o.lastText
+	o.lastAt, o.lastText = at, text
+	action := ""
+	if len(a.words) > 0 {
+		action = a.words[0]
 	}
-	sort.Strings(names)
-	for _, name := range names {
-		a.set(name, strconv.Itoa(t[name]), true)
+	if _, ok := o.counts[action]; ok {
+		o.counts[action]++
+	} else {
+		o.others = true
+	}
+	if o.wrong == nil && !a.holds(o.want) {
+		o.wrong, o.wrongAt = &a, at
+	}
+}
+
+// result returns whether everything came back that is wanted and, if not, what
+// came when. rewritten is what to want instead, "" if no words can say it.
+func (o *outcome) result() (ok bool, at time.Duration, got, rewritten string) {
+	if o.counting {
+		a := o.tally()
+		got = a.shown(o.want)
+		return a.holds(o.want), o.lastAt, got, got
+	}
+	if o.wrong == nil {
+		return true, o.lastAt, "", ""
+	}
+	got = o.wrong.shown(o.want)
+	switch {
+	case !o.differ:
+		rewritten = got
+	case !o.others:
+		a := o.tally()
+		rewritten = a.shown(nil)
+	}
+	return false, o.wrongAt, got, rewritten
+}
+
+// tally says how often each action came.
+func (o *outcome) tally() answer {
+	var a answer
+	for _, name := range slices.Sorted(maps.Keys(o.counts)) {
+		a.set(name, strconv.Itoa(o.counts[name]), true)
 	}
 	return a
 }
 
-// asksTally reports whether a line wants counts of actions.
-func asksTally(want []string) bool {
+func isAction(w string) bool { return w == slidegate.Allow.String() || w == slidegate.Reject.String() }
+
+// asksCounts reports whether a line wants counts of actions.
+func asksCounts(want []string) bool {
 	for _, w := range want {
 		name, _, ok := strings.Cut(w, "=")
-		if !ok || name != slidegate.Allow.String() && name != slidegate.Reject.String() {
+		if !ok || !isAction(name) {
 			return false
 		}
 	}
 	return len(want) > 0
 }
-
-func atText(d time.Duration) string { return fmt.Sprintf("at %s", formatDuration(d)) }

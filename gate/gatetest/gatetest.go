@@ -32,8 +32,9 @@ type Options struct {
 	// Load reads a rule file; required. rulefile.Load does, but for its
 	// result: see the example.
 	Load func(path string) (*rule.Plan, error)
-	// Rewrite writes what came back into the script, in place of what was
-	// expected, keeping the names that each line asks for.
+	// Rewrite writes what came back into the lines that fail, in place of what
+	// they expect, keeping the names that each line asks for. Everything else
+	// in a script stays as it is.
 	Rewrite bool
 }
 
@@ -62,7 +63,9 @@ func (f *Failure) Error() string {
 type Result struct {
 	// Scripts and Lines count the scripts, and the lines with an expectation.
 	Scripts, Lines int
-	// Failures are in order.
+	// Rewritten counts the lines that were rewritten.
+	Rewritten int
+	// Failures are in order. Lines that were rewritten are not among them.
 	Failures []*Failure
 }
 
@@ -88,22 +91,21 @@ func Run(t TB, dir string, o Options) {
 // Dir runs every script of a directory, in the order of their names. It is an
 // error if there is none.
 func Dir(dir string, o Options) (*Result, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*"+Extension))
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	if len(files) == 0 {
-		if _, err := os.Stat(dir); err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%s: no scripts (*%s) in it", dir, Extension)
-	}
-	slices.Sort(files)
 	total := &Result{}
-	for _, f := range files {
-		if err := file(f, o, total); err != nil {
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != Extension {
+			continue
+		}
+		if err := file(filepath.Join(dir, e.Name()), o, total); err != nil {
 			return nil, err
 		}
+	}
+	if total.Scripts == 0 {
+		return nil, fmt.Errorf("%s: no scripts (*%s) in it", dir, Extension)
 	}
 	return total, nil
 }
@@ -122,27 +124,39 @@ func file(path string, o Options, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.Scripts++
-	s := &script{path: path, load: o.Load, result: r, labels: map[string]string{}, start: defaultStart()}
-	defer s.close()
 	lines := strings.Split(string(data), "\n")
-	for i, text := range lines {
-		l, err := parseLine(i+1, text)
+	rewritten := r.Rewritten
+	runLines(path, lines, o, r)
+	if r.Rewritten == rewritten {
+		return nil
+	}
+	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
+}
+
+// runLines runs the lines of a script and rewrites them in place.
+func runLines(path string, lines []string, o Options, r *Result) {
+	r.Scripts++
+	s := &script{path: path, options: o, result: r, labels: map[string]string{}, start: defaultStart()}
+	defer s.close()
+	wrong := func(i int, err error) {
+		r.Failures = append(r.Failures, &Failure{File: path, Line: i + 1, Text: lines[i], Err: err})
+	}
+	for i := range lines {
+		l, err := parseLine(i+1, lines[i])
 		if err == nil && l != nil {
 			err = s.run(l)
 		}
 		if err != nil {
-			r.Failures = append(r.Failures, &Failure{File: path, Line: i + 1, Text: text, Err: err})
-			break // what follows would only fail because of it
+			wrong(i, err)
+			return // what follows would only fail because of it
 		}
-		if o.Rewrite && l != nil && l.arrow && s.got != "" {
-			lines[i] = text[:strings.Index(text, "->")] + "-> " + s.got
+		if l != nil {
+			lines[i] = l.text
 		}
 	}
-	if o.Rewrite {
-		return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
+	if s.gate == nil {
+		wrong(0, errNoRules)
 	}
-	return nil
 }
 
 // defaultStart is the instant 0s of a script that does not say.
@@ -150,14 +164,14 @@ func defaultStart() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UT
 
 // script is the state of a script that runs.
 type script struct {
-	path   string
-	load   func(string) (*rule.Plan, error)
-	result *Result
-	gate   *gate.Gate
-	start  time.Time
-	now    time.Duration // since start
-	labels map[string]string
-	got    string // what the last line got
+	path    string
+	options Options
+	result  *Result
+	gate    *gate.Gate
+	start   time.Time
+	now     time.Duration // since start
+	begun   bool          // something happened at an instant
+	labels  map[string]string
 }
 
 func (s *script) close() {
@@ -168,19 +182,27 @@ func (s *script) close() {
 
 func (s *script) clock() time.Time { return s.start.Add(s.now) }
 
+var errNoRules = errors.New("a script begins with its rules: rules FILE")
+
 // run does what a line says.
 func (s *script) run(l *line) error {
-	s.got = ""
-	switch l.verb {
-	case "rules":
-		return s.rules(l)
-	case "start":
+	if l.verb == "start" {
 		return s.startAt(l)
 	}
-	if s.gate == nil {
-		return errors.New("a script begins with its rules: rules FILE")
-	}
-	if !l.at.given {
+	do := s.verb(l.verb)
+	switch {
+	case do == nil:
+		return fmt.Errorf("unknown word %q; a line is rules, start, or at TIME check, query, refund or reset", l.verb)
+	case l.verb == "rules":
+		if l.count > 1 || l.at.every > 0 {
+			return errors.New("rules are loaded once")
+		}
+		if !l.at.given {
+			l.at.from, l.at.to = s.now, s.now
+		}
+	case s.gate == nil:
+		return errNoRules
+	case !l.at.given:
 		return fmt.Errorf("%s needs a time: at 0s %s …", l.verb, l.verb)
 	}
 	if l.at.relative {
@@ -190,103 +212,87 @@ func (s *script) run(l *line) error {
 	if l.at.from < s.now {
 		return fmt.Errorf("time only goes forward; it is %s now", formatDuration(s.now))
 	}
-	do := s.verb(l.verb)
-	if do == nil {
-		return fmt.Errorf("unknown word %q; a line is rules, start, or at TIME check, query, refund or reset", l.verb)
-	}
+	s.begun = s.begun || l.at.given
 	return s.repeat(l, do)
 }
 
 func (s *script) verb(name string) func(*line) (answer, error) {
 	return map[string]func(*line) (answer, error){
-		"check": s.check, "query": s.query, "refund": s.refund, "reset": s.reset,
+		"rules": s.rules, "check": s.check, "query": s.query, "refund": s.refund, "reset": s.reset,
 	}[name]
 }
 
-// repeat does a line at each of its instants, as often as it says.
+// repeat does a line at each of its instants, as often as it says, and holds
+// what came back against what it expects.
 func (s *script) repeat(l *line, do func(*line) (answer, error)) error {
-	counts := tally{}
-	var last answer
-	counting := asksTally(l.want)
-	for at := l.at.from; at <= l.at.to; at += max(l.at.every, 1) {
+	all := newOutcome(l.want)
+	for at := l.at.from; at <= l.at.to; at += l.at.every {
 		s.now = at
-		for range l.count {
+		for i := range l.count {
 			a, err := do(l)
 			if err != nil {
 				return err
 			}
-			if len(a.words) > 0 {
-				counts[a.words[0]]++
-			}
-			last = a
-			if !counting && l.arrow && !a.holds(l.want) {
-				s.compare(l, a)
-				return nil
-			}
+			all.add(at, a, at == l.at.from && i == 0)
 		}
 		if l.at.every == 0 {
 			break
 		}
 	}
-	if counting {
-		for _, name := range []string{slidegate.Allow.String(), slidegate.Reject.String()} {
-			counts[name] += 0
-		}
-		last = counts.answer()
+	if l.arrow {
+		s.compare(l, all)
 	}
-	s.compare(l, last)
 	return nil
 }
 
-// compare holds what came back against what the line expects.
-func (s *script) compare(l *line, a answer) {
-	if !l.arrow {
-		return
-	}
+// compare notes what a line did not get, or rewrites it.
+func (s *script) compare(l *line, all *outcome) {
 	s.result.Lines++
-	s.got = a.shown(l.want)
-	if !a.holds(l.want) {
+	ok, at, got, rewritten := all.result()
+	switch {
+	case ok:
+	case s.options.Rewrite && rewritten != "":
+		s.result.Rewritten++
+		l.text = l.text[:l.head] + " " + rewritten + l.text[l.tail:]
+	default:
 		s.result.Failures = append(s.result.Failures, &Failure{
-			File: s.path, Line: l.number, Text: l.text, Expected: strings.Join(l.want, " "), Got: atText(s.now) + " " + s.got,
+			File: s.path, Line: l.number, Text: l.text, Expected: strings.Join(l.want, " "),
+			Got: fmt.Sprintf("at %s %s", formatDuration(at), got),
 		})
 	}
 }
 
 // rules loads a rule file; later in a script it is a reload.
-func (s *script) rules(l *line) error {
+func (s *script) rules(l *line) (answer, error) {
 	if len(l.args) != 1 {
-		return errors.New("want: rules FILE")
+		return answer{}, errors.New("want: rules FILE")
 	}
 	path := l.args[0]
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(s.path), path)
 	}
-	plan, err := s.load(path)
+	plan, err := s.options.Load(path)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
+	var lost []rule.Forgotten
 	if s.gate == nil {
 		s.gate, err = gate.New(plan, gate.Options{Now: s.clock})
-		return err
+	} else {
+		lost, err = s.gate.Reload(plan)
 	}
-	if l.at.given && l.at.from < s.now {
-		return fmt.Errorf("time only goes forward; it is %s now", formatDuration(s.now))
-	}
-	s.now = max(s.now, l.at.from)
-	lost, err := s.gate.Reload(plan)
-	var texts []string
+	var forgets []string
 	for _, f := range lost {
-		texts = append(texts, f.Rule+": "+f.Limit)
+		forgets = append(forgets, f.Rule+": "+f.Limit)
 	}
 	var a answer
-	a.set("forgets", strings.Join(texts, ","), true)
-	s.compare(l, a)
-	return err
+	a.set("forgets", strings.Join(forgets, ","), true)
+	return a, err
 }
 
 // startAt says which instant 0s is.
 func (s *script) startAt(l *line) error {
-	if len(l.args) != 1 || s.now > 0 {
+	if len(l.args) != 1 || l.arrow || l.at.given || l.count > 1 || s.begun {
 		return errors.New("want, before any check: start 2026-01-01T00:00:00Z")
 	}
 	at, err := time.Parse(time.RFC3339, l.args[0])
@@ -303,22 +309,9 @@ func (s *script) check(l *line) (answer, error) {
 	if n := len(args); n > 2 && args[n-2] == "as" {
 		label, args = args[n-1], args[:n-2]
 	}
-	var evs []slidegate.Event
-	for len(args) > 0 {
-		words := args
-		if i := slices.Index(args, "+"); i >= 0 {
-			words, args = args[:i], args[i+1:]
-		} else {
-			args = nil
-		}
-		ev, err := ParseEvent(words)
-		if err != nil {
-			return answer{}, err
-		}
-		evs = append(evs, ev)
-	}
-	if len(evs) == 0 {
-		return answer{}, errors.New("want: check EVENT name=value …")
+	evs, err := parseEvents(args)
+	if err != nil {
+		return answer{}, err
 	}
 	d, err := s.decide(evs)
 	if errors.Is(err, slidegate.ErrEvent) {
@@ -333,6 +326,27 @@ func (s *script) check(l *line) (answer, error) {
 		s.labels[label] = d.ID.String()
 	}
 	return decisionAnswer(&d), nil
+}
+
+// parseEvents reads one event, or several with + between them.
+func parseEvents(words []string) ([]slidegate.Event, error) {
+	var evs []slidegate.Event
+	for {
+		i := slices.Index(words, "+")
+		head := words
+		if i >= 0 {
+			head = words[:i]
+		}
+		ev, err := ParseEvent(head)
+		if err != nil {
+			return nil, err
+		}
+		evs = append(evs, ev)
+		if i < 0 {
+			return evs, nil
+		}
+		words = words[i+1:]
+	}
 }
 
 func (s *script) decide(evs []slidegate.Event) (slidegate.Decision, error) {

@@ -1,6 +1,7 @@
 package gatetest
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/slidegate/slidegate"
 )
+
+// maxTimes is how often a line may be done.
+const maxTimes = 1_000_000
 
 // line is one line of a script that does something.
 type line struct {
@@ -19,6 +23,9 @@ type line struct {
 	args   []string
 	want   []string // after the arrow
 	arrow  bool     // there is one
+	// head and tail are where the text ends in front of what is wanted, and
+	// where it goes on behind it: with a comment, if there is one.
+	head, tail int
 }
 
 // times are the instants of a line, from the start of the script.
@@ -28,6 +35,20 @@ type times struct {
 	given           bool
 }
 
+// word is one word of a line and where it stands in it.
+type word struct {
+	text     string
+	from, to int
+}
+
+func texts(words []word) []string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = w.text
+	}
+	return all
+}
+
 // parseLine reads one line; nil for an empty one.
 func parseLine(number int, text string) (*line, error) {
 	words, err := split(text)
@@ -35,42 +56,62 @@ func parseLine(number int, text string) (*line, error) {
 		return nil, err
 	}
 	l := &line{number: number, text: text, count: 1}
-	if words[0] == "at" {
+	if words[0].text == "at" {
 		if len(words) < 3 {
-			return nil, fmt.Errorf("want: at TIME VERB …")
+			return nil, errors.New("want: at TIME VERB …")
 		}
-		if l.at, err = parseTimes(words[1]); err != nil {
+		if l.at, err = parseTimes(words[1].text); err != nil {
 			return nil, err
 		}
 		words = words[2:]
 	}
-	if n, ok := strings.CutSuffix(words[0], "x"); ok && len(words) > 1 {
-		if l.count, err = strconv.Atoi(n); err != nil || l.count < 1 || l.count > 1_000_000 {
-			return nil, fmt.Errorf("%q: how often is a number and an x, such as 3x", words[0])
+	if n, ok := strings.CutSuffix(words[0].text, "x"); ok && len(words) > 1 {
+		if l.count, err = strconv.Atoi(n); err != nil || l.count < 1 || l.count > maxTimes {
+			return nil, fmt.Errorf("%q: how often is a number and an x, such as 3x, at most %dx", words[0].text, maxTimes)
 		}
 		words = words[1:]
 	}
-	l.verb, words = words[0], words[1:]
+	l.verb, words = words[0].text, words[1:]
+	l.args = texts(words)
 	for i, w := range words {
-		if w == "->" {
-			l.args, l.want, l.arrow = words[:i], words[i+1:], true
-			return l, nil
+		if text[w.from:w.to] == "->" {
+			l.args, l.want, l.arrow = l.args[:i], l.args[i+1:], true
+			l.head, l.tail = w.to, words[len(words)-1].to
+			break
 		}
 	}
-	l.args = words
-	return l, nil
+	return l, l.check()
+}
+
+// check reports what is wrong with a line by itself.
+func (l *line) check() error {
+	if every := l.at.every; every > 0 && int64((l.at.to-l.at.from)/every) >= int64(maxTimes/l.count) {
+		return fmt.Errorf("a line is done at most %d times", maxTimes)
+	}
+	for _, w := range l.want {
+		if name, _, named := strings.Cut(w, "="); named && !known(name) {
+			return fmt.Errorf("%q: nothing that comes back has the name %s", w, name)
+		}
+	}
+	return nil
 }
 
 // split cuts a line into words at white space, up to a comment. Double quotes
-// hold words together; inside, \" and \\ stand for themselves.
-func split(text string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	in, quoted := false, false
-	flush := func() {
+// hold words together; inside, \" and \\ stand for themselves and \n for the
+// end of a line.
+func split(text string) ([]word, error) {
+	var words []word
+	var b strings.Builder
+	in, quoted, from := false, false, 0
+	begin := func(i int) {
+		if !in {
+			in, from = true, i
+		}
+	}
+	flush := func(i int) {
 		if in {
-			words = append(words, word.String())
-			word.Reset()
+			words = append(words, word{b.String(), from, i})
+			b.Reset()
 			in = false
 		}
 	}
@@ -78,33 +119,42 @@ func split(text string) ([]string, error) {
 		switch c := text[i]; {
 		case quoted && c == '\\' && i+1 < len(text):
 			i++
-			word.WriteByte(text[i])
+			b.WriteByte(unescape(text[i]))
 		case c == '"':
-			quoted, in = !quoted, true
+			begin(i)
+			quoted = !quoted
 		case quoted:
-			word.WriteByte(c)
+			b.WriteByte(c)
 		case c == ' ' || c == '\t' || c == '\r':
-			flush()
+			flush(i)
 		case c == '#' && !in:
 			return words, nil
 		default:
-			in = true
-			word.WriteByte(c)
+			begin(i)
+			b.WriteByte(c)
 		}
 	}
 	if quoted {
-		return nil, fmt.Errorf("a quote is not closed")
+		return nil, errors.New("a quote is not closed")
 	}
-	flush()
+	flush(len(text))
 	return words, nil
+}
+
+// unescape returns what stands for c behind a backslash.
+func unescape(c byte) byte {
+	if c == 'n' {
+		return '\n'
+	}
+	return c
 }
 
 // quote writes a word so that split reads it back.
 func quote(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\"#\\") {
+	if word != "" && !strings.ContainsAny(word, " \t\r\n\"#\\") {
 		return word
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(word) + `"`
 }
 
 // parseTimes reads 10s, +5s, or 0s..60s/400ms.
@@ -173,7 +223,7 @@ func formatDuration(d time.Duration) string {
 //	sms.send phone=13800000000 ip=192.0.2.9
 func ParseEvent(words []string) (slidegate.Event, error) {
 	if len(words) == 0 {
-		return slidegate.Event{}, fmt.Errorf("an event begins with its name, as in: sms.send phone=13800000000")
+		return slidegate.Event{}, errors.New("an event begins with its name, as in: sms.send phone=13800000000")
 	}
 	ev := slidegate.Event{Name: words[0]}
 	if strings.Contains(ev.Name, "=") {
@@ -210,4 +260,7 @@ func ParseAttr(name, value string) slidegate.Attr {
 
 // SplitWords cuts a text into words as scripts do: at white space, with double
 // quotes to hold a word together.
-func SplitWords(text string) ([]string, error) { return split(text) }
+func SplitWords(text string) ([]string, error) {
+	words, err := split(text)
+	return texts(words), err
+}

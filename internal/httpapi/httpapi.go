@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/gate"
@@ -135,7 +136,7 @@ func answer(w http.ResponseWriter, v any) {
 func fail(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, slidegate.ErrEvent):
-		problem(w, http.StatusBadRequest, err.Error())
+		problem(w, http.StatusBadRequest, strings.ReplaceAll(err.Error(), "\n", "; ")) // joined errors
 	case errors.Is(err, slidegate.ErrClosed):
 		problem(w, http.StatusServiceUnavailable, "the server is closing")
 	default:

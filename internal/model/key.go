@@ -23,6 +23,7 @@ type KeySource struct {
 // Key builds the canonical key of attrs. Whole is false when a part is missing
 // and shared is not set.
 func Key(parts []KeyPart, shared bool, attrs map[string]string) (key string, whole bool) {
+	var keySb26 strings.Builder
 	for _, part := range parts {
 		text := ""
 		for place, s := range part {
@@ -42,8 +43,9 @@ func Key(parts []KeyPart, shared bool, attrs map[string]string) (key string, who
 			}
 			text = "-"
 		}
-		key += text
+		keySb26.WriteString(text)
 	}
+	key += keySb26.String()
 	return key, true
 }
 

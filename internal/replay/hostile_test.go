@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -94,7 +95,7 @@ func TestBrokenLines(t *testing.T) {
 			switch f := r.Files()[0]; {
 			case err == nil:
 				checkSane(t, line, f.Times, rec)
-			case err != io.EOF:
+			case !errors.Is(err, io.EOF):
 				t.Errorf("%q: %v", line, err)
 			case strings.TrimSpace(line) != "" && (r.Skipped() != 1 || r.FirstSkipped()[0].Reason == ""):
 				t.Errorf("%q: dropped in silence: %+v", line, f)

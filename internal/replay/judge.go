@@ -20,48 +20,64 @@ import (
 // that the rules cannot read (a text where an address is declared) is skipped
 // and handed to skip, if that is not nil.
 func Judge(ctx context.Context, plan *rule.Plan, src Source, skip func(*Record, error)) (*Summary, error) {
-	var clock atomic.Int64
+	j := judging{plan: plan}
 	g, err := gate.New(plan, gate.Options{
-		Now:    func() time.Time { return time.UnixMicro(clock.Load()) },
+		Now:    func() time.Time { return time.UnixMicro(j.clock.Load()) },
 		Memory: store.MemoryOptions{SweepEvery: -1},
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer g.Close()
-	sum := newSummary(plan)
+	j.gate, j.sum = g, newSummary(plan)
 	for {
 		rec, err := src.Next()
-		if errors.Is(err, io.EOF) {
-			return sum, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("stopped after %d events: %w", sum.Events, err)
-		}
-		at := rec.Event.Time.UnixMicro()
-		late := sum.Events > 0 && at < clock.Load()
-		if !late {
-			clock.Store(at)
-		}
-		ev := rec.Event
-		ev.Time = time.Time{} // the clock tells it
-		d, err := g.Check(ctx, ev)
 		switch {
-		case errors.Is(err, slidegate.ErrEvent):
-			sum.Skipped++
-			if skip != nil {
-				skip(rec, err)
-			}
-			continue
+		case errors.Is(err, io.EOF):
+			return j.sum, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("stopped after %d events: %w", j.sum.Events, context.Cause(ctx))
 		case err != nil:
 			return nil, err
 		}
-		if late {
-			sum.Late++
+		// One event is decided whole, or not at all.
+		err = j.one(context.WithoutCancel(ctx), rec)
+		if err != nil && !errors.Is(err, slidegate.ErrEvent) {
+			return nil, err
 		}
-		sum.add(plan, &ev, &d, clock.Load())
+		if err != nil && skip != nil {
+			skip(rec, err)
+		}
 	}
+}
+
+// judging is the state of a Judge.
+type judging struct {
+	plan  *rule.Plan
+	gate  *gate.Gate
+	clock atomic.Int64 // the newest time, in microseconds
+	sum   *Summary
+}
+
+// one judges one record. An event that the rules cannot read does not move the
+// clock.
+func (j *judging) one(ctx context.Context, rec *Record) error {
+	before, at := j.clock.Load(), rec.Event.Time.UnixMicro()
+	late := j.sum.Events > 0 && at < before
+	if !late {
+		j.clock.Store(at)
+	}
+	ev := rec.Event
+	ev.Time = time.Time{} // the clock tells it
+	d, err := j.gate.Check(ctx, ev)
+	if err != nil {
+		j.sum.Skipped++
+		j.clock.Store(before)
+		return err
+	}
+	if late {
+		j.sum.Late++
+	}
+	j.sum.add(j.plan, &ev, &d, j.clock.Load())
+	return nil
 }

@@ -103,6 +103,7 @@ func (c countingReader) Read(p []byte) (int, error) {
 // opened is a log that is being read.
 type opened struct {
 	input
+
 	file   *os.File // nil for standard input
 	lines  *lineReader
 	parser parser

@@ -55,12 +55,14 @@ type RuleSummary struct {
 	Busiest      time.Time
 	BusiestCount int64
 
-	seed    maphash.Seed
-	keys    map[uint64]int64 // refusals by hash of the key
-	names   map[uint64][]slidegate.Attr
-	second  int64
-	inside  int64
-	scratch []byte
+	seed     maphash.Seed
+	keys     map[uint64]int64            // refusals by hash of the key
+	names    map[uint64][]slidegate.Attr // of refused keys
+	maxKeys  int                         // of keys
+	maxNames int                         // of names
+	second   int64
+	inside   int64
+	scratch  []byte
 }
 
 // KeySummary is one key and how often it was refused.
@@ -77,7 +79,7 @@ func newSummary(plan *rule.Plan) *Summary {
 			shadow = shadow && l.Shadow
 		}
 		s.Rules = append(s.Rules, &RuleSummary{
-			Name: r.Name, Shadow: shadow, seed: maphash.MakeSeed(),
+			Name: r.Name, Shadow: shadow, maxKeys: maxKeys, maxNames: maxNames, seed: maphash.MakeSeed(),
 			keys: map[uint64]int64{}, names: map[uint64][]slidegate.Attr{},
 		})
 	}
@@ -145,7 +147,7 @@ func refusedBy(d *slidegate.Decision, name string) bool {
 func (s *RuleSummary) count(h uint64, r *rule.Compiled, ev *slidegate.Event, refused bool) {
 	n, known := s.keys[h]
 	if !known {
-		if len(s.keys) >= maxKeys {
+		if len(s.keys) >= s.maxKeys {
 			s.KeysCapped = true
 			return
 		}
@@ -160,7 +162,7 @@ func (s *RuleSummary) count(h uint64, r *rule.Compiled, ev *slidegate.Event, ref
 		return
 	}
 	s.KeysRefused++
-	if len(s.names) < maxNames {
+	if len(s.names) < s.maxNames {
 		s.names[h] = r.KeyAttrs(ev)
 	}
 }

@@ -4,7 +4,8 @@ package spell
 import "slices"
 
 // Nearest returns the word of words that is closest to got, or "" when none is
-// close: at most a third of its letters differ, and never more than three.
+// close: at most a third of its bytes differ, but one may always, and never more
+// than three.
 // Swapping two neighbours counts once. Of equally close words the first in
 // the alphabet is taken.
 func Nearest(got string, words []string) string {

@@ -88,6 +88,9 @@ func (r *reader) fields(v value, l level) ([]value, bool) {
 func (r *reader) unknown(around value, key *yaml.Node, f value, l level) {
 	at := spot(r.at(f.path).file, key)
 	hint, meant := suggest(f.name, l)
+	if hint == "" {
+		hint = ": known here are " + strings.Join(l.known(), ", ")
+	}
 	r.badAt(at, f.path, "", "unknown field"+hint)
 	if meant == "" {
 		return

@@ -47,3 +47,17 @@ func TestLevels(t *testing.T) {
 		}
 	}
 }
+
+// TestKnownHere: who writes a word that is like none gets those that there are.
+func TestKnownHere(t *testing.T) {
+	for data, want := range map[string]string{
+		"version: 1\nstats: {}\n":                             "stats: unknown field: known here are version, attributes, defaults, rules",
+		oneRule("limits: [{limit: 1 per 1s, with: captcha}]"): "limits[0].with: unknown field: known here are limit, action, ",
+		oneRule("alerts: []"):                                 "alerts: unknown field: known here are name, match, ",
+		"version: 1\nattributes: {phone: {secret: true}}\nrules: [{name: r, limits: [1 per 1s]}]\n": "attributes.phone.secret: unknown field: known here are type, scale",
+	} {
+		if _, err := Parse("r.yaml", "", []byte(data)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v\nwant %q", err, want)
+		}
+	}
+}

@@ -45,6 +45,7 @@ const (
 	maxFiles   = 16 << 20 // bytes of all files of overrides, each time they are named
 	maxDepth   = 32       // levels of lists and mappings
 	maxName    = 256      // bytes of a name before a colon
+	maxPath    = 512      // bytes of all names around a list or mapping
 	maxMessage = 1 << 10  // bytes of a message
 	maxErrors  = 1000     // errors that are kept
 )

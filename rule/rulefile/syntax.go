@@ -213,11 +213,20 @@ func bareStar(line []byte, col int) (text string, start int) {
 
 // opens tells whether a value begins after these characters.
 func opens(before []rune) bool {
-	s := string(before)
-	t := strings.TrimRight(s, " ")
-	spaced := len(t) < len(s)
-	return strings.HasSuffix(t, "[") || strings.HasSuffix(t, "{") || strings.HasSuffix(t, ",") ||
-		spaced && (strings.HasSuffix(t, ":") || strings.HasSuffix(t, "-"))
+	last := len(before) - 1
+	for last >= 0 && before[last] == ' ' {
+		last--
+	}
+	if last < 0 {
+		return false
+	}
+	switch before[last] {
+	case '[', '{', ',':
+		return true
+	case ':', '-':
+		return last < len(before)-1
+	}
+	return false
 }
 
 // quoteStar says what to write for a text that begins with a bare *.

@@ -34,8 +34,15 @@ func (r *reader) walk(file int32, n *yaml.Node, path string, depth int) {
 	if n.Kind == yaml.ScalarNode {
 		return
 	}
-	if depth == maxDepth {
-		r.badAt(at, path, "", deep)
+	msg := ""
+	switch {
+	case depth == maxDepth:
+		msg = deep
+	case len(path) > maxPath: // it is kept for every value below
+		msg = fmt.Sprintf("the names that lead here have over %d bytes together", maxPath)
+	}
+	if msg != "" {
+		r.badAt(at, path, "", msg)
 		n.Content = nil
 		return
 	}

@@ -1,0 +1,58 @@
+package limit_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/slidegate/slidegate/limit"
+)
+
+// Three per minute, exactly: a store advances, judges, makes room and charges.
+func Example() {
+	p, err := limit.New(limit.SlidingLog, 3, time.Minute.Microseconds(), 0, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var state limit.Log[uint32]
+	for _, at := range []time.Duration{0, 10 * time.Second, 20 * time.Second, 30 * time.Second, 60 * time.Second} {
+		now := at.Microseconds()
+		state.Advance(p, now)
+		r := state.Judge(p, now, 1)
+		if !r.OK {
+			fmt.Printf("%v: refused, retry after %v\n", at, time.Duration(r.Retry)*time.Microsecond)
+			continue
+		}
+		if need := state.Need(1); need > len(state.Ring) {
+			state.Move(make([]uint32, need))
+		}
+		state.Charge(p, now, 1)
+		fmt.Printf("%v: admitted, %d left\n", at, state.Judge(p, now, 0).Remaining)
+	}
+	// Output:
+	// 0s: admitted, 2 left
+	// 10s: admitted, 1 left
+	// 20s: admitted, 0 left
+	// 30s: refused, retry after 30s
+	// 1m0s: admitted, 0 left
+}
+
+// One state of 16 bytes paces to ten per second and lets five through at once.
+func ExampleMeter() {
+	p, err := limit.New(limit.GCRA, 10, time.Second.Microseconds(), 5, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m := limit.EmptyMeter()
+	admitted := 0
+	for range 9 {
+		if m.Advance(p, 0); m.Judge(p, 0, 1).OK {
+			m.Charge(p, 0, 1)
+			admitted++
+		}
+	}
+	r := m.Judge(p, 0, 1)
+	fmt.Printf("%d of 9 at once, the next after %v\n", admitted, time.Duration(r.Retry)*time.Microsecond)
+	// Output: 5 of 9 at once, the next after 100ms
+}

@@ -1,0 +1,68 @@
+package rule
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (c *compiler) override(path string, src *Override, r *Compiled, zone *time.Location) {
+	o := override{until: never, match: c.compileMatchers(path+".match", src.Match)}
+	if len(src.Match) == 0 {
+		c.errorf(path+".match", "", "an override needs a match: whom it is for")
+	}
+	if src.Until != "" {
+		until, err := parseUntil(src.Until, zone)
+		if err != nil {
+			c.errorf(path+".until", src.Until, "%v", err)
+		}
+		o.until = until
+	}
+	switch {
+	case src.Unlimited && len(src.Limits) > 0:
+		c.errorf(path+".limits", "", "limits are a list or the word unlimited, not both")
+	case !src.Unlimited && len(src.Limits) == 0:
+		c.errorf(path+".limits", "", "an override needs limits: a list, or the word unlimited")
+	}
+	named := make([]*Active, len(r.limits))
+	for i, text := range src.Limits {
+		c.overrideLimit(fmt.Sprintf("%s.limits[%d]", path, i), text, r, named)
+	}
+	for _, a := range named {
+		if a != nil {
+			o.active = append(o.active, *a)
+		}
+	}
+	r.overrides = append(r.overrides, o)
+}
+
+// overrideLimit finds the limit of the rule that text gives another maximum.
+func (c *compiler) overrideLimit(path, text string, r *Compiled, named []*Active) {
+	parsed, err := parseLimit(text)
+	if err != nil {
+		c.errorf(path, text, "%v", err)
+		return
+	}
+	for i, l := range r.limits {
+		if named[i] != nil || l.text.stat != parsed.stat || l.text.attr != parsed.attr || l.text.per != parsed.per {
+			continue
+		}
+		terms, err := c.terms(l, l.terms.Algorithm, parsed, l.terms.Burst, l.terms.Buckets)
+		if err != nil {
+			c.errorf(path, text, "%v", err)
+		}
+		c.gcraRounding(path, text, terms)
+		named[i] = &Active{CompiledLimit: l, Text: text, Params: terms}
+		return
+	}
+	var have []string
+	for i, a := range r.active {
+		if i == 5 {
+			have = append(have, "…")
+			break
+		}
+		have = append(have, strconv.Quote(a.Text))
+	}
+	c.errorf(path, text, "the rule has no limit of this measure and window to override; it has %s", strings.Join(have, ", "))
+}

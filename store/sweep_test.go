@@ -1,0 +1,243 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slidegate/slidegate"
+	"github.com/slidegate/slidegate/limit"
+	"go.uber.org/goleak"
+)
+
+// TestSweepDeletesAllThatExpired, wherever the last sweep stopped.
+func TestSweepDeletesAllThatExpired(t *testing.T) {
+	for _, stop := range []int{0, 1, 63, 64, 500, 999} {
+		m, now := newTestMemory(t, MemoryOptions{})
+		w, p := NewWindow("w"), sliding(5, minute)
+		for _, key := range neighbours(m, 1000) {
+			take(t, m, w, p, key, 1, true)
+		}
+		s := m.shardOf(m.hash([]byte(neighbours(m, 1)[0])))
+		s.cursor = stop
+		*now += minute - 1
+		m.Sweep()
+		if got := m.Stats(); got.Keys != 1000 || got.Swept != 0 {
+			t.Fatalf("1 µs early, from %d: %+v", stop, got)
+		}
+		s.cursor = stop
+		*now++
+		m.Sweep()
+		if got := m.Stats(); got.Keys != 0 || got.Swept != 1000 || s.short.bytes != 0 {
+			t.Fatalf("from %d: %+v", stop, got)
+		}
+	}
+}
+
+// TestKeysExpireExactly: a record of every kind is kept until its window is
+// empty and not longer.
+func TestKeysExpireExactly(t *testing.T) {
+	for _, p := range every(5) {
+		if p.Algorithm == limit.Events {
+			continue // kept for a day
+		}
+		m, now := newTestMemory(t, MemoryOptions{})
+		w := NewWindow("w")
+		for range 3 {
+			take(t, m, w, p, "k", 1, true)
+			*now += 3 * second
+		}
+		reset := take(t, m, w, p, "k", 0, true).Reset
+		*now += reset - 1
+		m.Sweep()
+		if got := m.Stats().Keys; got != 1 {
+			t.Errorf("%v of %d µs: swept 1 µs before it was empty", p.Algorithm, p.Size)
+		}
+		*now++
+		m.Sweep()
+		if got := m.Stats().Keys; got != 0 {
+			t.Errorf("%v of %d µs: kept when it was empty", p.Algorithm, p.Size)
+		}
+	}
+}
+
+// TestEventsAreKeptForADay after the last check, refused ones too.
+func TestEventsAreKeptForADay(t *testing.T) {
+	m, now := newTestMemory(t, MemoryOptions{})
+	w, p := NewWindow("w"), params(limit.Events, 1, 5, 0, 0)
+	take(t, m, w, p, "k", 1, true)
+	*now += 23 * hour
+	take(t, m, w, p, "k", 1, false)
+	*now += 24*hour - 1
+	m.Sweep()
+	take(t, m, w, p, "k", 1, false)
+	*now += 24 * hour
+	m.Sweep()
+	if got := m.Stats().Keys; got != 0 {
+		t.Errorf("%d keys after a day", got)
+	}
+}
+
+// TestNeighboursSweep: without a sweeper, using some keys sweeps the others.
+func TestNeighboursSweep(t *testing.T) {
+	m, now := newTestMemory(t, MemoryOptions{})
+	w, p := NewWindow("w"), sliding(5, minute)
+	keys := neighbours(m, 400)
+	for _, key := range keys {
+		take(t, m, w, p, key, 1, true)
+	}
+	for range 100 {
+		*now += second
+		take(t, m, w, p, keys[0], 0, true)
+	}
+	if got := m.Stats().Keys; got != 0 {
+		t.Errorf("%d of 400 keys are left", got)
+	}
+}
+
+// TestSweeperRuns: keys that nobody uses any more go by themselves.
+func TestSweeperRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := NewMemory(MemoryOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		w, p := NewWindow("w"), sliding(5, minute)
+		for i := range 500 {
+			take(t, m, w, p, oneOff(i), 1, true)
+		}
+		time.Sleep(time.Minute - time.Second/2) // of the test's own time
+		synctest.Wait()
+		if got := m.Stats().Keys; got != 500 {
+			t.Errorf("%d of 500 keys before they expire", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := m.Stats(); got.Keys != 0 || got.Swept != 500 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestRevivedKeysAreNeverLost hits keys at the microsecond of their expiry while
+// they are swept: in each window exactly the maximum passes. A sweep that looked
+// and deleted under two locks would lose a key that was hit in between.
+func TestRevivedKeysAreNeverLost(t *testing.T) {
+	var clock atomic.Int64
+	clock.Store(start)
+	m, err := NewMemory(MemoryOptions{Now: clock.Load, SweepEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	stop := make(chan struct{})
+	var sweeper sync.WaitGroup
+	sweeper.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				m.Sweep()
+			}
+		}
+	})
+	keys := neighbours(m, 200)
+	for _, p := range every(3)[:5] { // over time
+		for range 100 {
+			revive(t, m, &p, keys, func() { clock.Add(p.Size + p.Step) }) // buckets take a slice longer
+		}
+	}
+	close(stop)
+	sweeper.Wait()
+}
+
+// revive lets all keys expire and hits every one six times at the same moment;
+// three pass.
+func revive(t *testing.T, m *Memory, p *limit.Params, keys []string, expire func()) {
+	t.Helper()
+	w := NewWindow(fmt.Sprint(p))
+	admitted := make([]atomic.Int64, len(keys))
+	var hits sync.WaitGroup
+	gate := make(chan struct{})
+	for g := range 6 {
+		hits.Go(func() {
+			<-gate
+			for i := range keys {
+				i = (i + g*len(keys)/6) % len(keys)
+				if r, _, err := m.Take(w, p, keys[i], 1); err != nil {
+					t.Error(err)
+				} else if r.OK {
+					admitted[i].Add(1)
+				}
+			}
+		})
+	}
+	expire()
+	close(gate)
+	hits.Wait()
+	for i := range admitted {
+		if n := admitted[i].Load(); n != 3 {
+			t.Errorf("%v of %d µs, %q: %d admitted, want 3", p.Algorithm, p.Size, keys[i], n)
+		}
+	}
+}
+
+// TestWindowOfAnotherAlgorithm: a caller that changes the algorithm of a window
+// without changing its identity finds it empty, and its old receipts void.
+func TestWindowOfAnotherAlgorithm(t *testing.T) {
+	for _, from := range every(5) {
+		for _, to := range every(5) {
+			if from == to {
+				continue
+			}
+			m, now := newTestMemory(t, MemoryOptions{})
+			it := Item{Window: NewWindow("w"), Key: []byte("k"), Limit: from, Cost: 5}
+			old := decide(t, m, it)
+			it.Limit, it.Cost = to, 2
+			for n := range int64(2) {
+				*now += second
+				req := decide(t, m, it)
+				if r := req.Items[0].Result; !req.Admitted || r.Remaining < 3-2*n || r.Remaining > 4 {
+					t.Fatalf("from %v to %v: %+v", from, to, r)
+				}
+				if given, err := m.Refund(context.Background(), []slidegate.Receipt{old.Items[0].Receipt}); given || err != nil {
+					t.Fatalf("from %v to %v: refund: %v, %v", from, to, given, err)
+				}
+			}
+			*now += 25 * hour
+			m.Sweep()
+			if s := m.Stats(); s.Keys != 0 {
+				t.Fatalf("from %v to %v: %+v", from, to, s)
+			}
+		}
+	}
+}
+
+func TestCloseStopsTheSweeper(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	m, err := NewMemory(MemoryOptions{SweepEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, p := NewWindow("w"), sliding(5, minute)
+	take(t, m, w, p, "k", 1, true)
+	for range 2 { // once more does nothing
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	goleak.VerifyNone(t, before)
+	if s := m.Stats(); s.Keys != 0 || s.Bytes != 0 {
+		t.Errorf("%+v after Close", s)
+	}
+	if _, _, err := m.Take(w, &p, "k", 1); err == nil {
+		t.Error("Take after Close")
+	}
+	m.Sweep()
+}
