@@ -9,10 +9,10 @@ import (
 // sternest. Actions are ordered: of several, the greatest wins.
 type Action uint8
 
-// The actions. Only Allow admits.
+// The actions. Only Allow admits. Between them is room for milder ones.
 const (
-	Allow Action = iota
-	Reject
+	Allow  Action = 0
+	Reject Action = 40
 )
 
 // String returns the action's name in lower case, as JSON and rule files

@@ -155,26 +155,23 @@ func (g *Gate) gather(sc *scratch, ev *slidegate.Event) (denied *rule.Compiled, 
 		return nil, fmt.Errorf("%w: time: a check has none; it is judged by the clock of the store", slidegate.ErrEvent)
 	}
 	for r := range sc.live.plan.For(ev.Name) {
-		ok, err := r.Match(ev)
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", r.Name, err)
-		}
-		if !ok {
-			continue
-		}
 		reject, err := g.gatherRule(sc, r, ev)
-		if err != nil {
+		switch {
+		case r.Shadow: // a rule on trial stops nothing, not even what it cannot read
+		case err != nil:
 			return nil, fmt.Errorf("rule %s: %w", r.Name, err)
-		}
-		if reject && !r.Shadow && denied == nil {
+		case reject && denied == nil:
 			denied = r
 		}
 	}
 	return denied, nil
 }
 
-// gatherRule adds the windows of one rule.
+// gatherRule adds the windows of one rule, if it applies.
 func (g *Gate) gatherRule(sc *scratch, r *rule.Compiled, ev *slidegate.Event) (reject bool, err error) {
+	if ok, err := r.Match(ev); err != nil || !ok {
+		return false, err
+	}
 	from := len(sc.keys)
 	var found rule.KeyResult
 	sc.keys, found, err = r.AppendKey(sc.keys, ev)
@@ -189,10 +186,12 @@ func (g *Gate) gatherRule(sc *scratch, r *rule.Compiled, ev *slidegate.Event) (r
 	for i := range active {
 		a := &active[i]
 		cost, err := a.Cost(ev)
-		if err != nil {
+		switch {
+		case err == nil:
+			sc.item(a, cost, from)
+		case !a.Shadow:
 			return false, err
 		}
-		sc.item(a, cost, from)
 	}
 	return false, nil
 }

@@ -334,7 +334,7 @@ func TestMissingKeyReject(t *testing.T) {
 }
 
 func TestShadow(t *testing.T) {
-	g := newGate(t, compile(t, rule.Rule{Name: "api", Key: []string{"user"}, Limits: []rule.Limit{{Limit: "3 per 1m"}, {Limit: "2 per 1m", Shadow: true}}}), newClock().options())
+	g := newGate(t, compile(t, rule.Rule{Name: "api", Key: []string{"user"}, Limits: []rule.Limit{{Limit: "3 per 1m"}, {Limit: "2 per 1m", Shadow: new(true)}}}), newClock().options())
 	user := slidegate.String("user", "u")
 	for i, want := range []struct {
 		admitted, shadowRefused bool
@@ -348,6 +348,25 @@ func TestShadow(t *testing.T) {
 		if n, _ := d.Remaining(); n != max(2-int64(i), 0) {
 			t.Errorf("check %d: remaining %d", i, n)
 		}
+	}
+}
+
+// TestShadowStopsNothing: what is on trial does not make an event fail either.
+func TestShadowStopsNothing(t *testing.T) {
+	g := newGate(t, compile(t,
+		rule.Rule{Name: "on", Limits: []rule.Limit{{Limit: "3 per 1m"}, {Limit: "5 sum(v) per 1m", Shadow: new(true)}}},
+		rule.Rule{Name: "trial", Key: []string{"ip"}, Shadow: new(true), Limits: limits("1 per 1m")},
+		rule.Rule{Name: "half", Shadow: new(true), Limits: []rule.Limit{{Limit: "1 per 1h"}, {Limit: "2 per 1m", Shadow: new(false)}}},
+	), newClock().options())
+	for i, want := range []bool{true, true, false} {
+		d := check(t, g, event("e", slidegate.String("ip", "nonsense")))
+		if d.Admitted() != want || len(d.Windows()) != 2 || len(d.Shadow()) != 1 {
+			t.Errorf("check %d: %v, %d windows, %d shadows", i, d.Action, len(d.Windows()), len(d.Shadow()))
+		}
+	}
+	x, err := g.Explain(bg, event("e", slidegate.String("ip", "nonsense")))
+	if err != nil || x.Rules[1].Applies || !strings.Contains(x.Rules[1].Why, "not an IP address") {
+		t.Errorf("%+v %v", x, err)
 	}
 }
 

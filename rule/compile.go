@@ -204,6 +204,10 @@ func (c *compiler) limits(path string, src *Rule, r *Compiled) {
 	for i := range src.Limits {
 		c.limit(fmt.Sprintf("%s[%d]", path, i), src, &src.Limits[i], r)
 	}
+	r.Shadow = len(r.limits) > 0
+	for _, l := range r.limits {
+		r.Shadow = r.Shadow && l.Shadow
+	}
 }
 
 func (c *compiler) name(path, name string) {
@@ -265,8 +269,11 @@ func (c *compiler) limit(path string, rule *Rule, src *Limit, r *Compiled) {
 	l := &CompiledLimit{
 		ID: c.plan.limits, Rule: rule.Name, text: text,
 		Message:      firstNonEmpty(src.Message, r.Message),
-		Shadow:       src.Shadow || r.Shadow,
+		Shadow:       r.Shadow,
 		CountRefused: src.CountRefused,
+	}
+	if src.Shadow != nil {
+		l.Shadow = *src.Shadow
 	}
 	if text.stat == statSum {
 		if err := c.summable(text.attr); err != nil {

@@ -196,7 +196,7 @@ func TestIdentity(t *testing.T) {
 		{"maximum", func(r *Rule) { r.Limits[0].Limit = "99 per 1m" }, ""},
 		{"1m is 60s is 60000ms", func(r *Rule) { r.Limits[0].Limit = "10 per 60000ms" }, ""},
 		{"burst, message, shadow, count_refused", func(r *Rule) {
-			r.Limits[4].Burst, r.Message, r.Limits[0].Shadow, r.Limits[2].CountRefused = new(int64(9)), "x", true, true
+			r.Limits[4].Burst, r.Message, r.Limits[0].Shadow, r.Limits[2].CountRefused = new(int64(9)), "x", new(true), true
 		}, ""},
 		{"match, except, missing_key, overrides", func(r *Rule) {
 			r.Match, r.MissingKey = []Matcher{{"event": {"x"}}}, "reject"
@@ -297,7 +297,7 @@ func TestCompileMany(t *testing.T) {
 func TestCompileManyErrors(t *testing.T) {
 	set := &Set{Attributes: map[string]Attribute{"x": {}}}
 	wrong, one := Matcher{}, []Limit{{Limit: "1 per 1s"}}
-	for i := range 5000 {
+	for i := range 3000 {
 		set.Attributes[fmt.Sprint("attribute", i)] = Attribute{}
 		wrong[fmt.Sprint("atribute", i)] = []string{"x"}
 	}
@@ -305,7 +305,7 @@ func TestCompileManyErrors(t *testing.T) {
 	for i := range maxLimits {
 		many = append(many, Limit{Limit: fmt.Sprintf("1 per %ds", i+1)})
 	}
-	other := make([]string, 5000)
+	other := make([]string, 1000)
 	for i := range other {
 		other[i] = "1 per 9999s"
 	}
@@ -313,13 +313,13 @@ func TestCompileManyErrors(t *testing.T) {
 	start := time.Now()
 	_, _, err := Compile(set)
 	var errs Errors
-	if !errors.As(err, &errs) || len(errs) != 10_000 || !strings.Contains(errs[0].Msg, "is attribute0 meant?") {
+	if !errors.As(err, &errs) || len(errs) != 4000 || !strings.Contains(errs[0].Msg, "is attribute0 meant?") {
 		t.Fatalf("%d errors, the first %v", len(errs), errs[:1])
 	}
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("took %v", took)
 	}
-	if n := len(err.Error()); n > 4<<20 {
+	if n := len(err.Error()); n > 1<<20 {
 		t.Errorf("%d bytes of errors", n)
 	}
 }

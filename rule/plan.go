@@ -52,7 +52,8 @@ type Compiled struct {
 	Name string
 	// Message is what a person who is refused is told; may be empty.
 	Message string
-	// Shadow says that the rule judges but never decides.
+	// Shadow says that the rule judges but never decides: all its limits are
+	// shadow limits.
 	Shadow bool
 
 	place         int // among the rules of the plan

@@ -91,8 +91,9 @@ type Limit struct {
 	// CountRefused makes refused events count too: whoever keeps hammering
 	// stays out.
 	CountRefused bool
-	// Shadow makes the limit judge and count, but never refuse.
-	Shadow bool
+	// Shadow makes the limit judge and count, but never refuse. nil takes the
+	// rule's.
+	Shadow *bool
 	// Message is what a person who is refused is told; "" takes the rule's.
 	Message string
 }

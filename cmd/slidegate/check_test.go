@@ -167,8 +167,10 @@ func TestCheckScriptErrors(t *testing.T) {
 		"rules r.yaml\n\nat 5s check \"e -> allow\n":                     "3: a quote is not closed",
 		"# nothing\nat 5s check e -> allow\n":                            "2: a script begins with its rules: rules FILE",
 		"# nothing\n":                                                    "1: a script begins with its rules: rules FILE",
+		"rules none.yaml\n":                                              "1: rulefile: open DIR/none.yaml: no such file or directory",
 	} {
 		dir := scripts(t, map[string]string{"a.gate": script})
+		want = strings.Replace(want, "DIR", dir, 1)
 		r := command(t, "check", "--test", dir)
 		if r.code != exitFailed || r.err != filepath.Join(dir, "a.gate")+":"+want+"\n" {
 			t.Errorf("%q: %+v\nwant %s", script, r, want)

@@ -165,6 +165,26 @@ func TestReplaySources(t *testing.T) {
 	}
 }
 
+// What is known of each file is told before the summary; a plain file may be the
+// input.
+func TestReplayFiles(t *testing.T) {
+	path := rules(t, "{name: r, limits: [2 per 10s]}")
+	a, b := file(t, "a.gz", zipped(t, "{\"ts\":1}\n\n{\"ts\":2}\n{}\n")), file(t, "b.csv", "time,x\n2026-03-01 00:00:00,1\n")
+	in, err := os.Open(file(t, "in", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"replay", "--rules", path, a, b, "-"}, in, &stdout, &stderr)
+	want := a + ": json, gzip, times in epoch in seconds; 4 lines, 2 events, 1 line not understood\n" +
+		b + ": csv, times in date and time without a zone (UTC assumed); 2 lines, 1 event, 0 lines not understood\n" +
+		"stdin: auto, times in none; 0 lines, 0 events, 0 lines not understood\nskipped 1 line; the first:\n  " + a + ":4: "
+	if code != exitOK || stderr.Len() != 0 || !strings.HasPrefix(stdout.String(), want) {
+		t.Errorf("exit %d, %s\n got %s\nwant %s", code, &stderr, &stdout, want)
+	}
+}
+
 // A file that says its times in two units is not judged, and neither is one
 // that cannot be read.
 func TestReplayErrors(t *testing.T) {

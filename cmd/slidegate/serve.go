@@ -17,6 +17,9 @@ import (
 // defaultListen is where the server listens when it is not told.
 const defaultListen = "127.0.0.1:8080"
 
+// drainTime is how long the requests under way have to finish.
+const drainTime = 10 * time.Second
+
 func newServe() *cobra.Command {
 	var rules, listen string
 	cmd := &cobra.Command{
@@ -61,11 +64,12 @@ func serve(ctx context.Context, rules, listen string, stdout, stderr io.Writer) 
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-	return fail(serveUntil(ctx, srv, ln))
+	return fail(serveUntil(ctx, srv, ln, drainTime))
 }
 
-// serveUntil serves until ctx ends, then lets the requests under way finish.
-func serveUntil(ctx context.Context, srv *http.Server, ln net.Listener) error {
+// serveUntil serves until ctx ends, then lets the requests under way finish, as
+// long as drain.
+func serveUntil(ctx context.Context, srv *http.Server, ln net.Listener, drain time.Duration) error {
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ln) }()
 	select {
@@ -73,9 +77,9 @@ func serveUntil(ctx context.Context, srv *http.Server, ln net.Listener) error {
 		return fmt.Errorf("slidegate: %w", err)
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
-	if err := srv.Shutdown(drain); err != nil {
+	if err := srv.Shutdown(draining); err != nil {
 		_ = srv.Close()
 		return fmt.Errorf("slidegate: some requests were cut off: %w", err)
 	}

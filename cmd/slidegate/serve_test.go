@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // served is a server that runs in this process.
@@ -195,6 +196,59 @@ func TestServeDrains(t *testing.T) {
 	}
 	if code := <-s.code; code != exitOK || s.err.Len() != 0 {
 		t.Errorf("exit %d, %s", code, &s.err)
+	}
+}
+
+// A request that takes too long is cut off, and that is no success.
+func TestServeCutsOff(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	begun, left := make(chan struct{}), make(chan struct{})
+	srv := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		defer close(left)
+		close(begun)
+		io.Copy(io.Discard, r.Body)
+	})}
+	go func() { ended <- serveUntil(ctx, srv, ln, time.Millisecond) }()
+	slowRequest(t, "http://"+ln.Addr().String(), "{}")
+	<-begun
+	stop()
+	if err := <-ended; err == nil || err.Error() != "slidegate: some requests were cut off: context deadline exceeded" {
+		t.Errorf("got %v", err)
+	}
+	<-left
+}
+
+// A listener that fails ends the server.
+func TestServeListenerFails(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	if err := serveUntil(t.Context(), &http.Server{}, ln, time.Millisecond); err == nil || !strings.HasPrefix(err.Error(), "slidegate: accept tcp ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReachable(t *testing.T) {
+	for addr, want := range map[string]string{
+		"127.0.0.1:80": "127.0.0.1:80", "0.0.0.0:80": "localhost:80", "[::]:80": "localhost:80", "[::1]:80": "[::1]:80", "192.0.2.1:80": "192.0.2.1:80",
+	} {
+		tcp, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reachable(tcp); got != want {
+			t.Errorf("%s is reached at %s, want %s", addr, got, want)
+		}
+	}
+	if got := reachable(&net.UnixAddr{Name: "/run/slidegate", Net: "unix"}); got != "/run/slidegate" {
+		t.Errorf("a socket is reached at %s", got)
 	}
 }
 

@@ -145,7 +145,7 @@ func (a *answer) holds(want []string) bool {
 		name, value, named := strings.Cut(w, "=")
 		if !named {
 			i := slices.Index(a.words[next:], w)
-			if i < 0 || isAction(w) && next+i > 0 { // else a rule of that name
+			if i < 0 || next == 0 && i > 0 && isAction(w) { // not a rule of that name
 				return false
 			}
 			next += i + 1

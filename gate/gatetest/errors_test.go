@@ -82,7 +82,7 @@ func TestLineErrors(t *testing.T) {
 		"RULES at 0s 2x rules words.yaml":                             "FILE:2: rules are loaded once",
 		"RULES at 0s..1s/1s rules words.yaml":                         "FILE:2: rules are loaded once",
 		"RULES rules none.yaml":                                       "FILE:2: rulefile: open testdata/none.yaml: no such file or directory",
-		"rules /elsewhere/bad.yaml":                                   "FILE:1: testdata/bad.yaml:3:43: rule r: limits[0].limit: \"1 per 1M\": window \"1M\": M is no unit: say 1m for a minute or 30d for a month\ntestdata/bad.yaml:4:5: rule s: limits: a rule needs limits, such as limits: [100 per 1m]",
+		"rules /elsewhere/bad.yaml":                                   "FILE:1: testdata/bad.yaml:3:43: rule r: limits[0]: \"1 per 1M\": window \"1M\": M is no unit: say 1m for a minute or 30d for a month\ntestdata/bad.yaml:4:5: rule s: limits: a rule needs limits, such as limits: [100 per 1m]",
 		"RULES at 0s check e k=1 -> allow remainin=":                  `FILE:2: "remainin=": nothing that comes back has the name remainin`,
 		"RULES at 0s check e k=1 -> allow used=1":                     `FILE:2: "used=1": nothing that comes back has the name used`,
 		"RULES at 0s query two k=1 -> \"usd[2 per 10s]=\"":            `FILE:2: "usd[2 per 10s]=": nothing that comes back has the name usd[2 per 10s]`,

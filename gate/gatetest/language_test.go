@@ -90,11 +90,11 @@ func TestVerbs(t *testing.T) {
 		},
 		{
 			name:  "a reload",
-			pass:  "rules words.yaml -> forgets=\nat 0s 2x check e k=1 -> allow\nat 0s check pay k=1 v=1\nat 1s rules words-v2.yaml -> \"forgets=sums: 2.5 sum(v) per 1h,strict: 5 per 1m,ban: 0 per 1m,hidden: 1 per 1m,lines: 1 per 1m\"\nat 1s check e k=1 -> allow remaining=0\nat 1s query sums k=1 -> \"used[2.5 sum(v) per 2h]=0\" \"used[9 per 1h]=1\"\nat +1s rules words-v2.yaml -> forgets=\nat +0s check e k=1 -> reject retry_after=8s\nrules words-v2.yaml\n",
+			pass:  "rules words.yaml -> forgets=\nat 0s 2x check e k=1 -> allow\nat 0s check pay k=1 v=1\nat 1s rules words-v2.yaml -> \"forgets=sums: 2.5 sum(v) per 1h,strict: 5 per 1m,ban: 0 per 1m,allow: 0 per 1m,hidden: 1 per 1m,lines: 1 per 1m\"\nat 1s check e k=1 -> allow remaining=0\nat 1s query sums k=1 -> \"used[2.5 sum(v) per 2h]=0\" \"used[9 per 1h]=1\"\nat +1s rules words-v2.yaml -> forgets=\nat +0s check e k=1 -> reject retry_after=8s\nrules words-v2.yaml\n",
 			lines: 7,
 			fail:  "rules words.yaml -> forgets=x\nat 5s rules words-v2.yaml -> forgets=\nat 5s rules words-v2.yaml -> \"forgets=two: 3 per 10s\"\n",
 			text: wrong(1, "rules words.yaml -> forgets=x", "forgets=x", "at 0s forgets=") + "\n" +
-				wrong(2, "at 5s rules words-v2.yaml -> forgets=", "forgets=", `at 5s "forgets=sums: 2.5 sum(v) per 1h,strict: 5 per 1m,ban: 0 per 1m,hidden: 1 per 1m,lines: 1 per 1m"`) + "\n" +
+				wrong(2, "at 5s rules words-v2.yaml -> forgets=", "forgets=", `at 5s "forgets=sums: 2.5 sum(v) per 1h,strict: 5 per 1m,ban: 0 per 1m,allow: 0 per 1m,hidden: 1 per 1m,lines: 1 per 1m"`) + "\n" +
 				wrong(3, `at 5s rules words-v2.yaml -> "forgets=two: 3 per 10s"`, "forgets=two: 3 per 10s", "at 5s forgets="),
 		},
 		{
@@ -128,6 +128,13 @@ func TestExpectations(t *testing.T) {
 				wrong(4, "at 0s check e k=1 -> two reject", "two reject", "at 0s reject two retry_after=10s") + "\n" +
 				wrong(5, "at 0s check e k=1 -> reject tow", "reject tow", "at 0s reject two retry_after=10s") + "\n" +
 				wrong(6, "at 0s check e k=1 ->", "", "at 0s reject two retry_after=10s"),
+		},
+		{
+			name:  "a rule that is called like an action",
+			pass:  "rules words.yaml\nat 0s check trap -> reject allow\nat 0s check trap -> reject never\n",
+			lines: 2,
+			fail:  "rules words.yaml\nat 0s check trap -> allow\n",
+			text:  wrong(2, "at 0s check trap -> allow", "allow", "at 0s reject allow never"),
 		},
 		{
 			name:  "remaining, the least of all windows",

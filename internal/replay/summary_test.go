@@ -246,7 +246,7 @@ func TestSummaryJSON(t *testing.T) {
 	yes := true
 	p := plan(
 		t, rule.Rule{Name: "user-path", Key: []string{"user|ip", "path/4"}, Limits: []rule.Limit{{Limit: "1 per 1m"}}},
-		rule.Rule{Name: "all", Limits: []rule.Limit{{Limit: "1 per 1m", Shadow: true}, {Limit: "2 per 1m", Shadow: true}}},
+		rule.Rule{Name: "all", Limits: []rule.Limit{{Limit: "1 per 1m", Shadow: new(true)}, {Limit: "2 per 1m", Shadow: new(true)}}},
 		rule.Rule{Name: "none", Match: []rule.Matcher{{"event": {"other"}}}, Limits: []rule.Limit{{Limit: "1 per 1m"}}, Shadow: &yes},
 	)
 	l := visits("192.0.2.1", 1, 2, 3)

@@ -87,7 +87,7 @@ func TestSet(t *testing.T) {
 			Limits: []rule.Limit{
 				{Limit: "100 per 1m"},
 				{Limit: "10 per 1s", Action: "reject", Algorithm: "gcra", Burst: &burst, Message: "slow down"},
-				{Limit: "5000 sum(amount) per 1h", Algorithm: "sliding_buckets", Buckets: &buckets, Shadow: true},
+				{Limit: "5000 sum(amount) per 1h", Algorithm: "sliding_buckets", Buckets: &buckets, Shadow: new(true)},
 				{Limit: "20 per 1h", CountRefused: true},
 			},
 			Overrides: []rule.Override{

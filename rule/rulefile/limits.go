@@ -52,7 +52,9 @@ func (r *reader) limit(v value) (l rule.Limit) {
 		case "count_refused":
 			l.CountRefused, _ = r.boolean(f)
 		case "shadow":
-			l.Shadow, _ = r.boolean(f)
+			if is, ok := r.boolean(f); ok {
+				l.Shadow = &is
+			}
 		case "message":
 			l.Message = r.message(f)
 		}

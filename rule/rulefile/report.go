@@ -126,8 +126,19 @@ func (r *reader) merge(err error) {
 			continue
 		}
 		c := *e
+		c.Path = r.written(e.Path)
 		r.add(at, &c)
 	}
+}
+
+// written is the path of a value as the file has it: a limit that is a plain
+// text has no field called limit.
+func (r *reader) written(path string) string {
+	text, ok := strings.CutSuffix(path, ".limit")
+	if _, long := r.places[path]; ok && !long {
+		return text
+	}
+	return path
 }
 
 // follows tells whether the value at path could not be read, lies in one that
@@ -174,6 +185,7 @@ func (r *reader) locate(warnings []*rule.Error) []*rule.Error {
 	out := make([]*rule.Error, len(warnings))
 	for i, w := range warnings {
 		at, c := r.at(w.Path), *w
+		c.Path = r.written(w.Path)
 		c.File, c.Line, c.Column = r.files[at.file], int(at.line), int(at.col)
 		out[i] = &c
 	}

@@ -10,6 +10,7 @@ func clockClauses() []clause {
 		{"a clock that steps back and forth never admits more than max in a window", backAndForth},
 		{"a clock that steps far forward empties the windows", farForward},
 		{"an entry of later than now stands for now", pulled},
+		{"an entry that was moved to now can not be refunded any more", pulledRefund},
 	}
 }
 
@@ -112,6 +113,30 @@ func pulled(s *tester) {
 				}
 			}
 			s.clock.Add(10 * second)
+		}
+	})
+}
+
+// pulledRefund: a charge of later than now can be given back until the first check
+// that sees the clock stepped back. After that nobody knows it.
+func pulledRefund(s *tester) {
+	s.each([]limit.Params{sliding(5, minute), sliding(5, 2*hour), buckets(5, minute, 6), fixed(5, minute)}, func(s *tester, p limit.Params) {
+		for _, seen := range []bool{false, true} {
+			s.clock.Set(start)
+			w, left := s.window(), int64(2)
+			s.admits(item(w, "k", p, 2))
+			req := s.admits(item(w, "k", p, 1))
+			s.clock.Add(-5 * minute)
+			if seen {
+				s.deny(item(w, "k", p, 1))
+				left = 3
+			}
+			for n := range 2 {
+				if given := s.refund(req); given != (n == 0 && !seen) {
+					s.Fatalf("seen %v: refund %d gave back %v", seen, n, given)
+				}
+				s.holds(w, "k", p, left)
+			}
 		}
 	})
 }

@@ -159,6 +159,25 @@ func (w *naive) refund(p limit.Params, now int64, c placed) bool {
 	return left < c.n
 }
 
+// out reports whether a charge has left or was taken out.
+func (w *naive) out(p limit.Params, now int64, c placed) bool {
+	switch {
+	case w.emptied:
+		return true
+	case p.Algorithm == limit.GCRA:
+		return w.queue.done(now, c)
+	}
+	place, _ := w.here(p, now)
+	_, span := places(p)
+	return place-c.at >= span
+}
+
+// later reports whether a charge lies later than now.
+func (w *naive) later(p limit.Params, now int64, c placed) bool {
+	place, _ := w.here(p, now)
+	return p.Algorithm != limit.GCRA && p.Algorithm != limit.Events && c.at > place
+}
+
 // revives reports whether stepping the clock back to a time would bring back
 // what is out at now.
 func (w *naive) revives(p limit.Params, now, back int64) bool {

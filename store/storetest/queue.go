@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"math"
+	"slices"
 
 	"github.com/slidegate/slidegate/limit"
 )
@@ -78,6 +79,11 @@ func (q *queue) newest(c placed) bool {
 		}
 	}
 	return false
+}
+
+// done reports whether a charge is worked off or was taken out.
+func (q *queue) done(now int64, c placed) bool {
+	return !slices.ContainsFunc(q.jobs, func(j job) bool { return j.name == c.at && c.at != 0 && j.end > now })
 }
 
 // remove takes what is left of a job out of the queue; the jobs after it move

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/limit"
@@ -261,7 +262,9 @@ func (t *twin) forward() {
 	t.s.clock.Add(steps[t.r.IntN(len(steps))])
 }
 
-// back moves the clock back, unless that would bring back what is out.
+// back moves the clock back, unless that would bring back what is out. Charges
+// that are out, or lie later than the clock shows then, are not refunded after
+// that: what a store remembers of them it may forget.
 func (t *twin) back() {
 	steps := []int64{1 + t.r.Int64N(2000), t.r.Int64N(second), t.r.Int64N(minute), t.r.Int64N(hour)}
 	now := t.s.clock.Now()
@@ -271,5 +274,10 @@ func (t *twin) back() {
 			return
 		}
 	}
+	t.past = slices.DeleteFunc(t.past, func(c *twinCharge) bool {
+		return c.refunded || slices.ContainsFunc(c.naive, func(n naiveCharge) bool {
+			return n.window.out(n.p, now, n.placed) || n.window.later(n.p, to, n.placed)
+		})
+	})
 	t.s.clock.Set(to)
 }

@@ -28,6 +28,8 @@
 //   - an entry that expired while nobody used its window may come back or not
 //     when the clock steps back to before its end;
 //   - a window of events may be forgotten when it was not used for a day;
+//   - what a store remembers of refunds and resets it may forget when their
+//     charges have left, and not know it when the clock steps back after that;
 //   - a refund from a GCRA window may give back less when other charges came
 //     after it, never more.
 package storetest
