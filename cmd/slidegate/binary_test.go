@@ -39,6 +39,7 @@ func TestBinary(t *testing.T) {
 // process is the program, running.
 type process struct {
 	*exec.Cmd
+
 	lines *bufio.Scanner // of its output
 	err   bytes.Buffer   // to be read once it has ended
 }

@@ -91,7 +91,7 @@ func printSummary(w io.Writer, s *replay.Summary) {
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(table.Row{"rule", "events", "admitted", "refused", "share", "keys", "keys refused", "busiest second"})
 	for _, r := range s.Rules {
-		name, busiest, keys := r.Name, "", fmt.Sprint(r.Keys)
+		name, busiest, keys := r.Name, "", strconv.FormatInt(r.Keys, 10)
 		if r.Shadow {
 			name += " (shadow)"
 		}

@@ -156,8 +156,12 @@ func slowRequest(t testing.TB, url, body string) (conn net.Conn, r *bufio.Reader
 	fmt.Fprintf(conn, "POST /v1/check HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 	r = bufio.NewReader(conn)
 	resp, err := http.ReadResponse(r, nil)
-	if err != nil || resp.StatusCode != http.StatusContinue {
-		t.Fatalf("%v, %v", resp, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusContinue {
+		t.Fatal(resp.Status)
 	}
 	return conn, r
 }

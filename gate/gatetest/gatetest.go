@@ -303,7 +303,7 @@ func (s *script) startAt(l *line) error {
 	return nil
 }
 
-// check judges an event, or several in one verdict: A … + B …
+// check judges an event, or several in one verdict: A … + B ….
 func (s *script) check(l *line) (answer, error) {
 	label, args := "", l.args
 	if n := len(args); n > 2 && args[n-2] == "as" {

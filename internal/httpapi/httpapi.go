@@ -162,5 +162,5 @@ func notAllowed(allow string) http.HandlerFunc {
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	problem(w, http.StatusNotFound, fmt.Sprintf("%s: there are POST /v1/check and GET /healthz", r.URL.Path))
+	problem(w, http.StatusNotFound, r.URL.Path+": there are POST /v1/check and GET /healthz")
 }

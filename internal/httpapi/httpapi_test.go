@@ -21,6 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // api is the handler on an engine whose clock stands still until it is moved.
 type api struct {
 	http.Handler
+
 	gate *gate.Gate
 	now  time.Time
 }

@@ -199,6 +199,7 @@ func TestJudgeStops(t *testing.T) {
 // stopAfter cancels with the n-th record.
 type stopAfter struct {
 	*listed
+
 	n      int
 	cancel func()
 }
