@@ -93,18 +93,41 @@ func (d *Decision) Shadow() []WindowState {
 	return d.all()[d.enforced:end:end]
 }
 
-// Remaining returns the least that remains in any enforced window, and false
-// when the event met none.
-func (d *Decision) Remaining() (int64, bool) {
+// Tightest returns the enforced window in which the least remains, compared as
+// numbers with their decimals, and false when the event met none.
+func (d *Decision) Tightest() (WindowState, bool) {
 	ws := d.Windows()
 	if len(ws) == 0 {
-		return 0, false
+		return WindowState{}, false
 	}
-	least := ws[0].Remaining
+	least := &ws[0]
 	for i := range ws {
-		least = min(least, ws[i].Remaining)
+		if ws[i].remainsLess(least) {
+			least = &ws[i]
+		}
 	}
-	return least, true
+	return *least, true
+}
+
+// remainsLess compares what remains, which is 0 or more: windows with other
+// decimals have other units.
+func (w *WindowState) remainsLess(than *WindowState) bool {
+	whole, billionths := cutDecimals(w.Remaining, w.Scale)
+	otherWhole, otherBillionths := cutDecimals(than.Remaining, than.Scale)
+	return whole < otherWhole || whole == otherWhole && billionths < otherBillionths
+}
+
+// cutDecimals cuts n units of 10^-scale at the point.
+func cutDecimals(n int64, scale uint8) (whole, billionths int64) {
+	unit, rest := int64(1), int64(1)
+	for i := range uint8(9) {
+		if i < scale {
+			unit *= 10
+		} else {
+			rest *= 10
+		}
+	}
+	return n / unit, n % unit * rest
 }
 
 func (d *Decision) all() []WindowState {

@@ -345,8 +345,8 @@ func TestShadow(t *testing.T) {
 		if d.Admitted() != want.admitted || len(s) != 1 || s[0].Refused != want.shadowRefused || s[0].Used != want.shadowUsed {
 			t.Errorf("check %d: %v, shadow %+v", i, d.Action, s)
 		}
-		if n, _ := d.Remaining(); n != max(2-int64(i), 0) {
-			t.Errorf("check %d: remaining %d", i, n)
+		if w, _ := d.Tightest(); w.Remaining != max(2-int64(i), 0) {
+			t.Errorf("check %d: remaining %d", i, w.Remaining)
 		}
 	}
 }

@@ -84,6 +84,9 @@ func printSummary(w io.Writer, s *replay.Summary) {
 		fmt.Fprintf(w, ", from %s to %s", s.First.Format(time.RFC3339), s.Last.Format(time.RFC3339))
 	}
 	fmt.Fprintln(w)
+	if s.Ceiling > 0 {
+		fmt.Fprintf(w, "%s were refused at the ceiling of memory, by no rule\n", plural(int(s.Ceiling), "event"))
+	}
 	if s.Late > 0 {
 		fmt.Fprintf(w, "%s came late and were judged at the newest time before them; --sort puts them in order\n", plural(int(s.Late), "event"))
 	}

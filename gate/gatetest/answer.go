@@ -1,7 +1,6 @@
 package gatetest
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -34,7 +33,8 @@ func decisionAnswer(d *slidegate.Decision) answer {
 	if d.Rule != "" {
 		a.words = append(a.words, d.Rule)
 	}
-	if least := leastRemaining(d.Windows()); least != "" {
+	if w, ok := d.Tightest(); ok {
+		least := slidegate.FormatUnits(w.Remaining, w.Scale)
 		a.set("remaining", least, d.Admitted())
 	}
 	if d.Reason != "" {
@@ -56,35 +56,6 @@ func decisionAnswer(d *slidegate.Decision) answer {
 	a.set("by", refusing(d.Windows()), false)
 	a.set("shadow", refusing(d.Shadow()), refusing(d.Shadow()) != "")
 	return a
-}
-
-// leastRemaining returns the least that remains in any window, with its
-// decimals; "" without windows.
-func leastRemaining(ws []slidegate.WindowState) string {
-	if len(ws) == 0 {
-		return ""
-	}
-	least := slices.MinFunc(ws, func(a, b slidegate.WindowState) int {
-		wholeA, fracA := decimals(a)
-		wholeB, fracB := decimals(b)
-		return cmp.Or(cmp.Compare(wholeA, wholeB), cmp.Compare(fracA, fracB))
-	})
-	return slidegate.FormatUnits(least.Remaining, least.Scale)
-}
-
-// decimals cuts what remains, which is 0 or more, at the point: windows with
-// other decimals have other units.
-func decimals(w slidegate.WindowState) (whole, billionths int64) {
-	whole, billionths = w.Remaining, 1
-	unit := int64(1)
-	for i := range 9 {
-		if i < int(w.Scale) {
-			unit *= 10
-		} else {
-			billionths *= 10
-		}
-	}
-	return whole / unit, whole % unit * billionths
 }
 
 // windowAnswers sets used[LIMIT], remaining[LIMIT] and so on.

@@ -15,7 +15,7 @@ const (
 	// DefaultSortEvents is how many events Sort holds in memory.
 	DefaultSortEvents = 200_000
 	// DefaultSortBytes is how much memory Sort takes for them, in bytes.
-	DefaultSortBytes = 16 << 20
+	DefaultSortBytes = 8 << 20
 
 	// maxFanIn is how many sorted runs are merged at a time. With more, some
 	// are merged into longer ones first, so that memory stays bounded.

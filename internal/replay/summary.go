@@ -27,8 +27,9 @@ type Summary struct {
 	Events, Skipped int64
 	// Late counts the events that were older than the newest before them.
 	Late int64
-	// Admitted and Refused count verdicts.
-	Admitted, Refused int64
+	// Admitted and Refused count verdicts; Ceiling those that were refused
+	// because the engine held as many keys as it may, by no rule.
+	Admitted, Refused, Ceiling int64
 	// First and Last are the times of the first and the last verdict.
 	First, Last time.Time
 	// Rules are those of the plan, in order.
@@ -43,8 +44,9 @@ type RuleSummary struct {
 	Shadow bool
 	// Admitted and Refused count the events that met the rule: those that had
 	// room in all its windows, and those that had not. An event that another
-	// rule refused is in Admitted.
-	Admitted, Refused int64
+	// rule refused is in Admitted. The shadow limits of a rule that has others
+	// too count in ShadowRefused instead.
+	Admitted, Refused, ShadowRefused int64
 	// Keys counts different keys; KeysRefused those that were ever refused.
 	// KeysCapped: there were more keys than are counted.
 	Keys, KeysRefused int64
@@ -98,6 +100,9 @@ func (s *Summary) add(plan *rule.Plan, ev *slidegate.Event, d *slidegate.Decisio
 	} else {
 		s.Refused++
 	}
+	if d.Reason == slidegate.ReasonCeiling {
+		s.Ceiling++
+	}
 	for i, r := range plan.Rules() {
 		if ok, err := r.Match(ev); err != nil || !ok {
 			continue
@@ -118,7 +123,11 @@ func (s *RuleSummary) add(r *rule.Compiled, ev *slidegate.Event, d *slidegate.De
 	if s.inside++; s.inside > s.BusiestCount {
 		s.BusiestCount, s.Busiest = s.inside, time.Unix(s.second, 0).UTC()
 	}
-	refused := found == rule.KeyReject || refusedBy(d, r.Name)
+	trial := refusedBy(d.Shadow(), r.Name)
+	refused := found == rule.KeyReject || refusedBy(d.Windows(), r.Name) || s.Shadow && trial
+	if trial && !s.Shadow {
+		s.ShadowRefused++
+	}
 	if refused {
 		s.Refused++
 	} else {
@@ -130,18 +139,8 @@ func (s *RuleSummary) add(r *rule.Compiled, ev *slidegate.Event, d *slidegate.De
 }
 
 // refusedBy reports whether a window of the rule had no room.
-func refusedBy(d *slidegate.Decision, name string) bool {
-	for _, w := range d.Windows() {
-		if w.Refused && w.Rule == name {
-			return true
-		}
-	}
-	for _, w := range d.Shadow() {
-		if w.Refused && w.Rule == name {
-			return true
-		}
-	}
-	return false
+func refusedBy(ws []slidegate.WindowState, name string) bool {
+	return slices.ContainsFunc(ws, func(w slidegate.WindowState) bool { return w.Refused && w.Rule == name })
 }
 
 func (s *RuleSummary) count(h uint64, r *rule.Compiled, ev *slidegate.Event, refused bool) {
@@ -209,6 +208,7 @@ func (s *Summary) MarshalJSON() ([]byte, error) {
 		Shadow      bool      `json:"shadow,omitempty"`
 		Admitted    int64     `json:"admitted"`
 		Refused     int64     `json:"refused"`
+		Trial       int64     `json:"shadow_refused,omitempty"`
 		Keys        int64     `json:"keys"`
 		KeysRefused int64     `json:"keys_refused"`
 		KeysCapped  bool      `json:"keys_capped,omitempty"`
@@ -220,10 +220,11 @@ func (s *Summary) MarshalJSON() ([]byte, error) {
 		Late     int64      `json:"late"`
 		Admitted int64      `json:"admitted"`
 		Refused  int64      `json:"refused"`
+		Ceiling  int64      `json:"ceiling,omitempty"`
 		Rules    []jsonRule `json:"rules"`
-	}{s.Events, s.Skipped, s.Late, s.Admitted, s.Refused, []jsonRule{}}
+	}{s.Events, s.Skipped, s.Late, s.Admitted, s.Refused, s.Ceiling, []jsonRule{}}
 	for _, r := range s.Rules {
-		j := jsonRule{r.Name, r.Shadow, r.Admitted, r.Refused, r.Keys, r.KeysRefused, r.KeysCapped, []jsonKey{}}
+		j := jsonRule{r.Name, r.Shadow, r.Admitted, r.Refused, r.ShadowRefused, r.Keys, r.KeysRefused, r.KeysCapped, []jsonKey{}}
 		for _, k := range r.Top {
 			key := map[string]string{}
 			for _, a := range k.Key {
