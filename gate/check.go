@@ -276,7 +276,7 @@ func (g *Gate) answer(d *slidegate.Decision, sc *scratch, i int) {
 	}
 	d.ID = slidegate.MakeID(g.sealer, rand.Uint64())
 	for j := range items {
-		if items[j].Charged {
+		if items[j].Receipt.Seq != 0 { // a refused check that was recorded has none
 			d.ID.Add(items[j].Receipt)
 		}
 	}

@@ -51,7 +51,7 @@ func serve(ctx context.Context, rules, listen string, stdout, stderr io.Writer) 
 		return fail(err)
 	}
 	defer g.Close()
-	ln, err := net.Listen("tcp", listen)
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return fail(fmt.Errorf("slidegate: cannot listen on %s: %w\nTry: slidegate serve --listen 127.0.0.1:0", listen, err))
 	}

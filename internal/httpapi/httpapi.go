@@ -148,9 +148,15 @@ func fail(w http.ResponseWriter, err error) {
 func problem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	out, _ := json.Marshal(map[string]any{ // texts and a number
-		"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": detail,
-	})
+	out, err := json.Marshal(struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+	}{"about:blank", http.StatusText(status), status, detail})
+	if err != nil {
+		return // unreachable: texts and a number
+	}
 	_, _ = w.Write(append(out, '\n'))
 }
 

@@ -22,7 +22,7 @@ import (
 type TimeKind uint8
 
 const (
-	// KindNone: no time was read.
+	// KindNone says that no time was read.
 	KindNone TimeKind = iota
 	// KindRFC3339 is 2006-01-02T15:04:05Z, with any zone, with or without a
 	// fraction; a space may stand for the T.
