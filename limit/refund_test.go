@@ -268,4 +268,32 @@ func TestMeterRefundAfterCut(t *testing.T) {
 	if m.Refund(-4_500_000, c) || !m.Refund(-4_500_000, fresh) || m.TAT != -4_000_000 {
 		t.Errorf("%+v", m)
 	}
+
+	m = EmptyMeter()
+	c = m.Charge(p, 0, 10)
+	m.Advance(p, -500_000) // gives up half of it
+	m.Charge(p, 0, 5)      // in its place
+	if m.Refund(0, c) || m.TAT != 1_000_000 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestMeterForgetsShifts when all that was charged before has been worked off.
+func TestMeterForgetsShifts(t *testing.T) {
+	p, err := New(GCRA, 10, 1_000_000, 20, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := EmptyMeter()
+	a := m.Charge(p, 0, 10)
+	m.Charge(p, 0, 10)
+	if !m.Refund(0, a) || m.Shift != 1_000_000 {
+		t.Fatalf("%+v", m)
+	}
+	if m.Charge(p, 1_500_000, 1); m.Shift != 1_000_000 {
+		t.Errorf("forgotten while a receipt is good: %+v", m)
+	}
+	if m.Charge(p, 9_000_000, 1); m.Shift != 0 {
+		t.Errorf("remembered for ever: %+v", m)
+	}
 }

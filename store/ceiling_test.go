@@ -204,10 +204,11 @@ func TestFullWindowRecordsAtTheCeiling(t *testing.T) {
 	for range 9 {
 		decide(t, m, it)
 	}
-	m.maxBytes = m.bytes.Load()
+	full := m.Stats()
+	m.maxBytes = full.Bytes
 	*now += second
 	req := decide(t, m, it)
-	if got := req.Items[0]; req.Admitted || !got.Charged || m.Stats().Full != 0 {
+	if got := req.Items[0]; req.Admitted || !got.Charged || m.Stats() != full {
 		t.Errorf("%+v, %+v", got, m.Stats())
 	}
 }

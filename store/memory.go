@@ -300,8 +300,10 @@ func (m *Memory) settle(req *Request, it *Item, now int64) {
 	it.record = s.open(it.record, it.hash, &it.Limit)
 	s.seq++
 	c := s.charge(it.record, &it.Limit, now, it.Cost, it.CountRefused)
-	it.Charged = true
-	it.Receipt = slidegate.Receipt{Window: it.hash, Stamp: c.Stamp, Amount: c.Amount, Seq: s.seq}
+	it.Charged, it.Receipt = true, slidegate.Receipt{}
+	if req.Admitted && it.Result.OK {
+		it.Receipt = slidegate.Receipt{Window: it.hash, Stamp: c.Stamp, Amount: c.Amount, Seq: s.seq}
+	}
 	after := s.charged(it.record, &it.Limit, now)
 	it.Result.Used, it.Result.Remaining, it.Result.Reset = after.Used, after.Remaining, after.Reset
 	if !req.Admitted && it.CountRefused {

@@ -72,30 +72,36 @@ func TestRingMovesAreAmortised(t *testing.T) {
 		var s shard
 		r := s.insert([2]uint64{1, 2})
 		r.begin(&p)
-		moves, hits := 0, 0
-		hit := func(now int64) {
-			s.judge(r, &p, now, 1, false)
-			ref, n := r.ref, int(uint32(r.x))
-			s.charge(r, &p, now, 1, false)
-			s.charged(r, &p, now)
-			hits++
-			if r.ref != ref {
-				moves += n
+		for _, phase := range []struct {
+			name string
+			most int // moves for a hit
+			at   func(i int64) int64
+		}{
+			{"filling", 3, func(i int64) int64 { return i * minute / maximum }},
+			{"each in the place of another", 1, func(i int64) int64 { return minute + i*minute/maximum }},
+			{"much and little in turn", 3, func(i int64) int64 { return 3*minute + i/5000*2*minute + i%5000*1000 }},
+		} {
+			moves := 0
+			for i := range int64(maximum) {
+				moves += charge(&s, r, &p, start+phase.at(i))
+			}
+			if moves > phase.most*maximum {
+				t.Errorf("%v, %s: %d moves for %d hits", p.Algorithm, phase.name, moves, maximum)
 			}
 		}
-		for i := range int64(maximum) { // fill
-			hit(start + i*minute/maximum)
-		}
-		for i := range int64(maximum) { // and go on, each hit in the place of another
-			hit(start + minute + i*minute/maximum)
-		}
-		for i := range int64(maximum) { // between much and little
-			hit(start + 3*minute + i*i%(4*minute))
-		}
-		if moves > 3*hits {
-			t.Errorf("%v: %d moves for %d hits", p.Algorithm, moves, hits)
-		}
 	}
+}
+
+// charge makes one hit and returns how many were copied to another ring for it.
+func charge(s *shard, r *record, p *limit.Params, now int64) (moved int) {
+	s.judge(r, p, now, 1, false)
+	ref, n := r.ref, int(uint32(r.x))
+	s.charge(r, p, now, 1, false)
+	s.charged(r, p, now)
+	if r.ref == ref {
+		return 0
+	}
+	return n
 }
 
 // TestRecordSize: a key with one hit takes its record and its place in the index,

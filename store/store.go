@@ -113,7 +113,10 @@ type Item struct {
 	// CountRefused item is the delay that holds after this charge, even if it
 	// had room itself.
 	Result limit.Result
-	// Charged says that the window was charged, and Receipt with what.
+	// Charged says that the window was charged, and Receipt with what. A
+	// refused check that was only recorded has the zero Receipt and is not
+	// given back: it may have pushed out an admitted one, whose place is not
+	// free.
 	Charged bool
 	Receipt slidegate.Receipt
 

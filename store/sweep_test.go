@@ -99,6 +99,100 @@ func TestNeighboursSweep(t *testing.T) {
 	}
 }
 
+// TestNeighboursSweepAfterAStepBack: they do not wait until the clock shows again
+// what it showed.
+func TestNeighboursSweepAfterAStepBack(t *testing.T) {
+	m, now := newTestMemory(t, MemoryOptions{})
+	w, p := NewWindow("w"), sliding(5, second)
+	keys := neighbours(m, 20)
+	take(t, m, w, p, keys[0], 1, true)
+	*now -= hour
+	for _, key := range keys[1:] {
+		take(t, m, w, p, key, 1, true)
+	}
+	for range 5 {
+		*now += second
+		take(t, m, w, p, "other", 0, true)
+		take(t, m, w, p, keys[1], 0, true)
+	}
+	if got := m.Stats().Keys; got != 1 { // that of an hour later
+		t.Errorf("%d keys are left, want 1", got)
+	}
+}
+
+// TestMarksAreForgotten: what is remembered of refunds and resets goes when their
+// charges have left.
+func TestMarksAreForgotten(t *testing.T) {
+	m, now := newTestMemory(t, MemoryOptions{})
+	it := Item{Window: NewWindow("w"), Key: []byte("k"), Limit: sliding(1000, minute), Cost: 1}
+	s := m.shardOf(m.hash(it.Key))
+	for range 500 {
+		req := decide(t, m, it)
+		if given, err := m.Refund(context.Background(), []slidegate.Receipt{req.Items[0].Receipt}); !given || err != nil {
+			t.Fatal(given, err)
+		}
+	}
+	decide(t, m, it)
+	if err := m.Reset(context.Background(), []Item{it}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.refunded) != 500 || len(s.resets) != 1 {
+		t.Errorf("%d refunds and %d resets are remembered", len(s.refunded), len(s.resets))
+	}
+	told := m.Stats().Bytes
+	*now += minute
+	m.Sweep()
+	if len(s.refunded)+len(s.resets) != 0 || m.Stats().Bytes >= told {
+		t.Errorf("%d refunds and %d resets are remembered, %d bytes, were %d", len(s.refunded), len(s.resets), m.Stats().Bytes, told)
+	}
+}
+
+// TestSweptMeterKeepsItsReceipts: a meter is empty before the receipts of charges
+// that were moved up are. Swept then, it would give one back from a later charge.
+func TestSweptMeterKeepsItsReceipts(t *testing.T) {
+	m, now := newTestMemory(t, MemoryOptions{})
+	it := Item{Window: NewWindow("w"), Key: []byte("k"), Limit: params(limit.GCRA, 10, second, 20, 0), Cost: 10}
+	give := func(req *Request) bool {
+		given, err := m.Refund(context.Background(), []slidegate.Receipt{req.Items[0].Receipt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return given
+	}
+	a, b := decide(t, m, it), decide(t, m, it)
+	if !give(a) {
+		t.Fatal("nothing was given back")
+	}
+	never := it
+	never.Cost = 21
+	decide(t, m, never)
+	*now += second + second/10
+	m.Sweep()
+	decide(t, m, it)
+	if give(b) {
+		t.Error("gave back of another what was worked off")
+	}
+	*now += 3 * second
+	m.Sweep()
+	if s := m.Stats(); s.Keys != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestSweptEventsKeepTheirReceipts: a window of events that was forgotten numbers
+// its checks on, so that an old receipt does not name a new one.
+func TestSweptEventsKeepTheirReceipts(t *testing.T) {
+	m, now := newTestMemory(t, MemoryOptions{})
+	it := Item{Window: NewWindow("w"), Key: []byte("k"), Limit: params(limit.Events, 5, 10, 0, 0), Cost: 1}
+	old := decide(t, m, it)
+	*now += 25 * hour
+	m.Sweep()
+	decide(t, m, it)
+	if given, err := m.Refund(context.Background(), []slidegate.Receipt{old.Items[0].Receipt}); given || err != nil {
+		t.Error(given, err)
+	}
+}
+
 // TestSweeperRuns: keys that nobody uses any more go by themselves.
 func TestSweeperRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -200,8 +294,7 @@ func TestWindowOfAnotherAlgorithm(t *testing.T) {
 			it := Item{Window: NewWindow("w"), Key: []byte("k"), Limit: from, Cost: 5}
 			old := decide(t, m, it)
 			it.Limit, it.Cost = to, 2
-			for n := range int64(2) {
-				*now += second
+			for n := range int64(2) { // the first at the instant of the old one
 				req := decide(t, m, it)
 				if r := req.Items[0].Result; !req.Admitted || r.Remaining < 3-2*n || r.Remaining > 4 {
 					t.Fatalf("from %v to %v: %+v", from, to, r)
@@ -209,11 +302,13 @@ func TestWindowOfAnotherAlgorithm(t *testing.T) {
 				if given, err := m.Refund(context.Background(), []slidegate.Receipt{old.Items[0].Receipt}); given || err != nil {
 					t.Fatalf("from %v to %v: refund: %v, %v", from, to, given, err)
 				}
+				*now += second
 			}
 			*now += 25 * hour
 			m.Sweep()
-			if s := m.Stats(); s.Keys != 0 {
-				t.Fatalf("from %v to %v: %+v", from, to, s)
+			s := m.shardOf(m.hash(it.Key))
+			if m.Stats().Keys != 0 || s.short.bytes+s.long.bytes+s.slots.bytes != 0 {
+				t.Fatalf("from %v to %v: %+v, %d bytes of rings", from, to, m.Stats(), s.bytes())
 			}
 		}
 	}

@@ -152,7 +152,10 @@ func (l *listStore) settle(req *store.Request, it *store.Item) {
 	seq := uint64(len(l.charges) + 1)
 	c := &listCharge{window: w, p: p, placed: w.charge(p, now, it.Cost, record)}
 	l.charges[seq] = c
-	it.Charged, it.Receipt = true, slidegate.Receipt{Window: [2]uint64{seq, ^seq}, Stamp: c.placed.at, Amount: c.placed.n, Seq: seq}
+	it.Charged, it.Receipt = true, slidegate.Receipt{}
+	if fits && req.Admitted || l.fault == "refunds refusals" {
+		it.Receipt = slidegate.Receipt{Window: [2]uint64{seq, ^seq}, Stamp: c.placed.at, Amount: c.placed.n, Seq: seq}
+	}
 	after := w.judge(p, now, 0)
 	it.Result.Used, it.Result.Remaining, it.Result.Reset = after.Used, after.Remaining, after.Reset
 	if record && !req.Admitted && l.fault != "retry before recording" {

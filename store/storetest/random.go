@@ -175,11 +175,14 @@ func (t *twin) settle(it *store.Item, w *naive, admitted bool, want *limit.Resul
 	}
 	w.advance(p, now)
 	record := it.CountRefused && p.Algorithm != limit.Events
-	if !record && !(admitted && want.OK) {
+	if !record && (!admitted || !want.OK) {
 		w.enter()
 		return false
 	}
-	c.naive = append(c.naive, naiveCharge{w, p, w.charge(p, now, it.Cost, record)})
+	placed := w.charge(p, now, it.Cost, record)
+	if admitted && want.OK {
+		c.naive = append(c.naive, naiveCharge{w, p, placed})
+	}
 	after := w.judge(p, now, 0)
 	want.Used, want.Remaining, want.Reset = after.Used, after.Remaining, after.Reset
 	if record && !admitted {
@@ -231,6 +234,9 @@ func (t *twin) refund() {
 		}
 	}
 	given, err := t.s.store.Refund(context.Background(), c.receipts)
+	if !want { // nothing was found: what comes to its place later may be another's
+		t.past = slices.DeleteFunc(t.past, func(other *twinCharge) bool { return other == c })
+	}
 	if err != nil || given != want {
 		t.s.Fatalf("call %d at %d: refund gave back %v, %v, want %v: %+v", t.call, t.s.clock.Now(), given, err, want, c.naive)
 	}

@@ -15,6 +15,7 @@ func refundClauses() []clause {
 		{"a refund gives back exactly what was taken, once", refundExact},
 		{"a refund leaves hits of the same instant to their owners", refundNeighbours},
 		{"a refund covers every window of a request, shadows and recorded ones too", refundAll},
+		{"a refusal that was only recorded is not given back", refundRefusal},
 		{"a refund of a check of events unmarks it and leaves it entered", refundEvents},
 		{"a refund that comes late gives nothing back", refundLate},
 		{"a refund of nothing gives nothing back", refundNothing},
@@ -102,13 +103,25 @@ func refundAll(s *tester) {
 	for _, it := range items {
 		s.holds(it.Window, string(it.Key), it.Limit, 0)
 	}
-	req = s.deny(items...) // only what was recorded is charged
-	if !s.refund(req) {
-		s.Fatal("nothing was given back of a refused request that was recorded")
-	}
-	for _, it := range items {
-		s.holds(it.Window, string(it.Key), it.Limit, 0)
-	}
+}
+
+// refundRefusal: a recorded refusal pushes out the oldest admitted check. Given
+// back, it would free a place that is not free.
+func refundRefusal(s *tester) {
+	s.each(timed(5, minute), func(s *tester, p limit.Params) {
+		w := s.window()
+		for range 5 {
+			s.clock.Add(1000)
+			s.admits(recorded(item(w, "k", p, 1)))
+		}
+		s.clock.Add(1000)
+		refused := s.refuses(recorded(item(w, "k", p, 1)))
+		denied := s.deny(shadow(recorded(item(w, "k", p, 1))))
+		if s.refund(refused) || s.refund(denied) {
+			s.Fatal("a refusal was given back")
+		}
+		s.refuses(item(w, "k", p, 1))
+	})
 }
 
 func refundEvents(s *tester) {
@@ -128,32 +141,44 @@ func refundEvents(s *tester) {
 	}
 }
 
-// refundLate gives back when the charge has left: alone, or while a later one
-// still counts; whether or not anybody used the window in between.
+// refundLate gives back when the charge has left: alone, while a later one still
+// counts, or after a later one was given back; whether or not anybody used the
+// window in between.
 func refundLate(s *tester) {
-	s.each(timed(9, minute), func(s *tester, p limit.Params) {
+	s.each(append(timed(9, minute), buckets(9, 60*day, 30)), func(s *tester, p limit.Params) {
 		for _, touched := range []bool{false, true} {
-			for _, company := range []bool{false, true} {
+			for _, company := range []string{"alone", "kept", "given back"} {
 				s.clock.Set(start)
-				w, left := s.window(), int64(0)
+				w := s.window()
 				req := s.admits(item(w, "k", p, 3))
 				leaves := s.clock.Now() + req.Items[0].Result.Reset
-				if company && p.Algorithm != limit.Fixed {
-					s.clock.Set(leaves - 1)
-					s.admits(item(w, "k", p, 2))
-					left = 2
-				}
+				left := s.company(company, w, p, leaves-1)
 				s.clock.Set(leaves)
 				if touched {
 					s.deny(item(w, "k", p, 1))
 				}
 				if s.refund(req) {
-					s.Fatalf("touched %v, company %v: gave back what has left", touched, company)
+					s.Fatalf("touched %v, %s: gave back what has left", touched, company)
 				}
 				s.holds(w, "k", p, left)
 			}
 		}
 	})
+}
+
+// company makes a later charge at a time, and may give it back. It returns what is
+// left of it.
+func (s *tester) company(which string, w *store.Window, p limit.Params, at int64) (left int64) {
+	if which == "alone" || p.Algorithm == limit.Fixed {
+		return 0
+	}
+	s.clock.Set(at)
+	req := s.admits(item(w, "k", p, 2))
+	if which == "given back" {
+		s.refund(req)
+		return 0
+	}
+	return 2
 }
 
 func refundNothing(s *tester) {
@@ -217,8 +242,12 @@ func refundNeverOver(s *tester) {
 			s.clock.Add(rapid.SampledFrom([]int64{0, 0, 1, second / 5, second / 2, second - 1, second, hour}).Draw(rt, "step"))
 			l := ledgers[n%len(ledgers)]
 			l.it.Cost = rapid.Int64Range(1, 3).Draw(rt, "cost")
-			if req := s.decide(l.it); req.Admitted {
+			l.it.CountRefused = rapid.IntRange(0, 3).Draw(rt, "count refused") == 0
+			req := s.decide(l.it)
+			if req.Admitted {
 				l.charges = append(l.charges, charge{s.clock.Now(), l.it.Cost, req})
+			} else if s.refund(req) {
+				s.Fatal("a refusal was given back")
 			}
 			if len(l.charges) > 0 && rapid.Bool().Draw(rt, "refund") {
 				i := rapid.IntRange(0, len(l.charges)-1).Draw(rt, "which")

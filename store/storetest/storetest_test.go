@@ -26,7 +26,7 @@ func TestFaults(t *testing.T) {
 	for _, fault := range []string{
 		"a closed window", "an open window", "a key ends at NUL", "windows share keys", "identity and key run together",
 		"takes duplicates", "shadows decide", "a refusal charges the others", "checks and charges apart", "no pull",
-		"refused checks do not enter", "retry before recording", "refunds twice", "refunds what is out", "a refund survives Reset",
+		"refused checks do not enter", "retry before recording", "refunds twice", "refunds refusals", "refunds what is out", "a refund survives Reset",
 	} {
 		t.Run(fault, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestListStore$", "-test.failfast", "-rapid.nofailfile", "-rapid.shrinktime=0s")

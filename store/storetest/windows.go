@@ -9,6 +9,7 @@ import (
 func windowClauses() []clause {
 	return []clause{
 		{"an entry exactly one window old is out, one microsecond younger is in", halfOpen},
+		{"hits almost a window apart both count", farApart},
 		{"a slice and an aligned window end at their edge", alignedEdges},
 		{"hits of the same instant are as many hits", sameInstant},
 		{"a cost is charged whole or not at all", costs},
@@ -20,14 +21,36 @@ func windowClauses() []clause {
 	}
 }
 
-// halfOpen uses lengths on both sides of 2^32 µs, where a log may change how it
-// keeps its stamps.
-func halfOpen(s *tester) {
-	var all []limit.Params
+// logs returns logs of lengths on both sides of 2^32 µs, where a store may change
+// how it keeps its stamps.
+func logs(maximum int64) (all []limit.Params) {
 	for _, size := range []int64{1000, 10 * second, math.MaxUint32, math.MaxUint32 + 1, math.MaxUint32 + 2, 30 * day} {
-		all = append(all, sliding(3, size))
+		all = append(all, sliding(maximum, size))
 	}
-	s.each(all, func(s *tester, p limit.Params) {
+	return all
+}
+
+func farApart(s *tester) {
+	s.each(logs(3), func(s *tester, p limit.Params) {
+		w := s.window()
+		for range 5 {
+			s.admits(item(w, "k", p, 1))
+			s.clock.Add(p.Size - 1)
+			if r := s.admits(item(w, "k", p, 2)).Items[0].Result; r.Used != 3 || r.Reset != p.Size {
+				s.Fatalf("%+v", r)
+			}
+			if r := s.refuses(item(w, "k", p, 1)).Items[0].Result; r.Retry != 1 {
+				s.Fatalf("%+v", r)
+			}
+			s.clock.Add(1)
+			s.holds(w, "k", p, 2)
+			s.clock.Add(p.Size)
+		}
+	})
+}
+
+func halfOpen(s *tester) {
+	s.each(logs(3), func(s *tester, p limit.Params) {
 		w := s.window()
 		for round := range 2 {
 			for left := int64(2); left >= 0; left-- {
