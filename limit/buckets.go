@@ -26,10 +26,16 @@ func (s *Buckets) Advance(p Params, now int64) {
 }
 
 // Judge says whether cost fits.
-func (s *Buckets) Judge(p Params, now, cost int64) Result {
+func (s *Buckets) Judge(p Params, now, cost int64) (r Result) {
+	s.JudgeInto(&p, now, cost, &r)
+	return r
+}
+
+// JudgeInto is Judge without copying parameters and result.
+func (s *Buckets) JudgeInto(p *Params, now, cost int64, r *Result) {
 	tick, into := floorDiv(now, p.Step)
 	dead := s.Expired(tick, uint64(p.Buckets))
-	r := result(p.Max, int64(s.Sum(dead)), cost)
+	r.set(p.Max, int64(s.Sum(dead)), cost)
 	// leaves returns the delay until the i-th slice is out.
 	leaves := func(i uint32) int64 {
 		var age int64
@@ -44,7 +50,6 @@ func (s *Buckets) Judge(p Params, now, cost int64) Result {
 	if !r.OK && !r.Never {
 		r.Retry = leaves(s.Freed(dead, uint64(r.Used+cost-p.Max)))
 	}
-	return r
 }
 
 // NeedSlot reports whether a charge at now needs a slice that Ring has no room

@@ -27,16 +27,21 @@ func (s *Marks) next() int64 { return s.Newest + int64(s.Since) + 1 }
 func (s *Marks) Advance(p Params, _ int64) { s.Drop(s.Expired(s.next(), uint64(p.Size))) }
 
 // Judge says whether the check fits. Any cost above 0 counts as 1.
-func (s *Marks) Judge(p Params, _, cost int64) Result {
+func (s *Marks) Judge(p Params, now, cost int64) (r Result) {
+	s.JudgeInto(&p, now, cost, &r)
+	return r
+}
+
+// JudgeInto is Judge without copying parameters and result.
+func (s *Marks) JudgeInto(p *Params, _, cost int64, r *Result) {
 	cost = min(cost, 1)
 	dead := s.Expired(s.next(), uint64(p.Size))
 	n := int64(s.Len - dead)
-	r := result(p.Max, n, cost)
+	r.set(p.Max, n, cost)
 	if !r.OK && !r.Never {
 		over := n + cost - p.Max
 		r.Retry = p.Size - int64(s.Age(dead+uint32(over)-1, s.next()))
 	}
-	return r
 }
 
 // Charge enters the check as an admitted one. Ring must have room: see Need.

@@ -25,20 +25,25 @@ func (s *Counter) Advance(p Params, now int64) {
 }
 
 // Judge says whether cost fits.
-func (s *Counter) Judge(p Params, now, cost int64) Result {
+func (s *Counter) Judge(p Params, now, cost int64) (r Result) {
+	s.JudgeInto(&p, now, cost, &r)
+	return r
+}
+
+// JudgeInto is Judge without copying parameters and result.
+func (s *Counter) JudgeInto(p *Params, now, cost int64, r *Result) {
 	period, into := floorDiv(now, p.Size)
 	var used int64
 	if s.Period >= period {
 		used = s.Count
 	}
-	r := result(p.Max, used, cost)
+	r.set(p.Max, used, cost)
 	if used > 0 {
 		r.Reset = p.Size - into
 	}
 	if !r.OK && !r.Never {
 		r.Retry = p.Size - into
 	}
-	return r
 }
 
 // Charge adds cost to the window of now.

@@ -51,22 +51,28 @@ func (s *Meter) Advance(p Params, now int64) {
 }
 
 // Judge says whether cost fits.
-func (s *Meter) Judge(p Params, now, cost int64) Result {
+func (s *Meter) Judge(p Params, now, cost int64) (r Result) {
+	s.JudgeInto(&p, now, cost, &r)
+	return r
+}
+
+// JudgeInto is Judge without copying parameters and result.
+func (s *Meter) JudgeInto(p *Params, now, cost int64, r *Result) {
 	if p.Max == 0 { // a ban: T has no value
-		return result(0, 0, cost)
+		r.set(0, 0, cost)
+		return
 	}
-	d := s.backlog(p, now)
-	r := result(p.Burst, ceilDiv(d, p.Step), cost)
+	d := s.backlog(*p, now)
+	r.set(p.Burst, ceilDiv(d, p.Step), cost)
 	// Compare delays, not units: a backlog of half a unit takes half a unit.
 	if cost > p.Burst {
 		r.Reset = d
-		return r
+		return
 	}
 	wait := d + cost*p.Step - p.Burst*p.Step
 	r.OK = wait <= 0
 	r.Reset = d
 	r.Retry = max(wait, 0)
-	return r
 }
 
 // Charge admits cost.

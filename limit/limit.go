@@ -161,12 +161,13 @@ type Charged struct {
 	Amount int64
 }
 
-// result fills in what follows from what is used.
-func result(limit, used, cost int64) Result {
-	r := Result{Used: used, Remaining: max(limit-used, 0)}
+// set fills in what follows from what is used, and no delay. Every field is
+// written by itself: copies of a struct that was just written are slow.
+func (r *Result) set(limit, used, cost int64) {
+	r.Used, r.Remaining = used, max(limit-used, 0)
+	r.Retry, r.Reset = 0, 0
 	r.OK = cost <= limit-used // neither side overflows: 0 <= limit <= 2^53, used >= 0
 	r.Never = !r.OK && cost > limit
-	return r
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -24,10 +24,16 @@ func (s *Log[S]) Advance(p Params, now int64) {
 }
 
 // Judge says whether cost fits.
-func (s *Log[S]) Judge(p Params, now, cost int64) Result {
+func (s *Log[S]) Judge(p Params, now, cost int64) (r Result) {
+	s.JudgeInto(&p, now, cost, &r)
+	return r
+}
+
+// JudgeInto is Judge without copying parameters and result.
+func (s *Log[S]) JudgeInto(p *Params, now, cost int64, r *Result) {
 	dead := s.Expired(now, uint64(p.Size))
 	n := s.Len - dead
-	r := result(p.Max, int64(n), cost)
+	r.set(p.Max, int64(n), cost)
 	if n > 0 {
 		r.Reset = p.Size - int64(s.Age(s.Len-1, now))
 	}
@@ -35,7 +41,6 @@ func (s *Log[S]) Judge(p Params, now, cost int64) Result {
 		over := int64(n) + cost - p.Max
 		r.Retry = p.Size - int64(s.Age(dead+uint32(over)-1, now))
 	}
-	return r
 }
 
 // Charge adds cost hits at now. Ring must have room: see Need. O(cost).

@@ -21,6 +21,7 @@ type page[T any] struct {
 	data       []T
 	free       uint64 // a bit for each free block
 	next, prev uint32 // pages of the class that have a free block
+	size       uint32 // of a block
 	class      uint8
 	blocks     uint8
 }
@@ -97,7 +98,7 @@ func (a *arena[T]) block(ref uint32) []T {
 		return nil
 	}
 	p := &a.pages[ref>>blockBits-1]
-	size := classSize(int(p.class))
+	size := int(p.size)
 	at := int(ref&(1<<blockBits-1)) * size
 	return p.data[at : at+size : at+size]
 }
@@ -127,6 +128,7 @@ func (a *arena[T]) newPage(class int) uint32 {
 	fresh := page[T]{
 		data:   make([]T, blocks*classSize(class)),
 		free:   1<<blocks - 1,
+		size:   uint32(classSize(class)),
 		class:  uint8(class),
 		blocks: uint8(blocks),
 	}

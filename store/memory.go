@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/limit"
-	"github.com/slidegate/slidegate/window"
 	"github.com/zeebo/xxh3"
 )
 
@@ -180,7 +178,7 @@ func (m *Memory) Look(ctx context.Context, req *Request) error {
 		it := &req.Items[i]
 		s := m.shardOf(it.hash)
 		it.Charged = false
-		it.Result = s.judge(s.find(it.hash), &it.Limit, now, it.Cost, true)
+		s.judge(s.find(it.hash), &it.Limit, now, it.Cost, true, &it.Result)
 		req.Admitted = req.Admitted && (it.Shadow || it.Result.OK)
 	}
 	m.unlock(req.locks)
@@ -208,11 +206,32 @@ func (m *Memory) prepare(req *Request) error {
 			req.locks = addLock(req.locks, shardNumber(key))
 		}
 		it.hash = mix(key, it.Window)
-		for j := range req.Items[:i] {
-			if req.Items[j].hash == it.hash {
-				return fmt.Errorf("%w: %s", ErrDuplicate, it.Window.id)
+	}
+	return distinct(req.Items)
+}
+
+// distinct reports a window and key that is named twice.
+func distinct(items []Item) error {
+	if len(items) > 64 {
+		return distinctMany(items)
+	}
+	for i := range items {
+		for j := range items[:i] {
+			if items[j].hash == items[i].hash {
+				return fmt.Errorf("%w: %s", ErrDuplicate, items[i].Window.id)
 			}
 		}
+	}
+	return nil
+}
+
+func distinctMany(items []Item) error {
+	seen := make(map[[2]uint64]struct{}, len(items))
+	for i := range items {
+		if _, dup := seen[items[i].hash]; dup {
+			return fmt.Errorf("%w: %s", ErrDuplicate, items[i].Window.id)
+		}
+		seen[items[i].hash] = struct{}{}
 	}
 	return nil
 }
@@ -253,9 +272,9 @@ func (m *Memory) decide(req *Request) {
 	for i := range req.Items {
 		it := &req.Items[i]
 		s := m.shardOf(it.hash)
-		it.Charged = false
+		it.Charged, it.Receipt = false, slidegate.Receipt{}
 		it.record = s.find(it.hash)
-		it.Result = s.judge(it.record, &it.Limit, now, it.Cost, it.Cost == 0)
+		s.judge(it.record, &it.Limit, now, it.Cost, it.Cost == 0, &it.Result)
 		req.Admitted = req.Admitted && (it.Shadow || it.Result.OK)
 	}
 	if req.Admitted && !m.reserve(req, now) {
@@ -300,265 +319,16 @@ func (m *Memory) settle(req *Request, it *Item, now int64) {
 	it.record = s.open(it.record, it.hash, &it.Limit)
 	s.seq++
 	c := s.charge(it.record, &it.Limit, now, it.Cost, it.CountRefused)
-	it.Charged, it.Receipt = true, slidegate.Receipt{}
+	it.Charged = true
 	if req.Admitted && it.Result.OK {
 		it.Receipt = slidegate.Receipt{Window: it.hash, Stamp: c.Stamp, Amount: c.Amount, Seq: s.seq}
 	}
-	after := s.charged(it.record, &it.Limit, now)
-	it.Result.Used, it.Result.Remaining, it.Result.Reset = after.Used, after.Remaining, after.Reset
+	s.charged(it.record, &it.Limit, now, &it.Result)
 	if !req.Admitted && it.CountRefused {
-		it.Result.Retry = s.judge(it.record, &it.Limit, now, it.Cost, true).Retry
+		var again limit.Result
+		s.judge(it.record, &it.Limit, now, it.Cost, true, &again)
+		it.Result.Retry = again.Retry
 	}
-}
-
-// need returns how many keys and bytes charging an item adds.
-func (m *Memory) need(it *Item, now int64) (keys, bytes int64) {
-	return m.shardOf(it.hash).need(it.record, &it.Limit, now, it.Cost)
-}
-
-// reserve takes the room for everything that decides and will be charged. It
-// reports false at the ceiling.
-func (m *Memory) reserve(req *Request, now int64) bool {
-	for try := range 2 {
-		var keys, bytes int64
-		for i := range req.Items {
-			if it := &req.Items[i]; !it.Shadow && it.Cost > 0 {
-				k, b := m.need(it, now)
-				keys, bytes = keys+k, bytes+b
-			}
-		}
-		if m.take(keys, bytes) {
-			return true
-		}
-		if try == 0 {
-			m.makeRoom(req, now)
-		}
-	}
-	m.full.Add(1)
-	return false
-}
-
-// makeRoom sweeps the shards of a request: perhaps neighbours have expired.
-// Records move then, so they are looked up again.
-func (m *Memory) makeRoom(req *Request, now int64) {
-	for _, n := range req.locks {
-		m.sweepShard(&m.shards[n], now, 4*chunkLen)
-	}
-	for i := range req.Items {
-		it := &req.Items[i]
-		it.record = m.shardOf(it.hash).find(it.hash)
-	}
-}
-
-// take takes keys, if they and the bytes fit under the ceiling.
-func (m *Memory) take(keys, bytes int64) bool {
-	if bytes > 0 && m.bytes.Load()+bytes > m.maxBytes {
-		return false
-	}
-	if keys > 0 && m.keys.Add(keys) > m.maxKeys {
-		m.keys.Add(-keys)
-		return false
-	}
-	return true
-}
-
-// tend tells the store what a shard holds, and sweeps a little once a second.
-func (m *Memory) tend(s *shard, now int64) {
-	m.account(s)
-	const round = 1_000_000
-	if s.sweepAt > now+round {
-		s.sweepAt = now // the clock stepped back
-	}
-	if now >= s.sweepAt && m.sweepShard(s, now, 16) {
-		s.sweepAt = now + round
-	}
-}
-
-// account tells the store how many bytes a shard holds now.
-func (m *Memory) account(s *shard) {
-	if b := s.bytes(); b != s.held {
-		m.bytes.Add(b - s.held)
-		s.held = b
-	}
-}
-
-// sweepShard sweeps up to k records of s, whose lock is held.
-func (m *Memory) sweepShard(s *shard, now int64, k int) (done bool) {
-	removed, done := s.sweep(now, k)
-	if removed > 0 {
-		m.keys.Add(-int64(removed))
-		m.swept.Add(int64(removed))
-	}
-	if done && len(s.refunded)+len(s.resets) > 0 {
-		s.forget(now)
-	}
-	m.account(s)
-	return done
-}
-
-func (m *Memory) sweeper(every time.Duration) {
-	defer m.stopped.Done()
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-m.stop:
-			return
-		case <-tick.C:
-			m.Sweep()
-		}
-	}
-}
-
-// Sweep deletes every key that has expired. It holds the lock of one shard at
-// a time, for a few hundred keys at most, so it stops nobody for long. The
-// store calls it by itself; see MemoryOptions.SweepEvery.
-func (m *Memory) Sweep() {
-	const atOnce = 4 * chunkLen
-	for i := range m.shards {
-		s := &m.shards[i]
-		s.mu.Lock()
-		s.cursor = 0 // wherever the last sweep stopped
-		left := s.n
-		s.mu.Unlock()
-		for done := false; !done && left >= 0; left -= atOnce {
-			s.mu.Lock()
-			done = m.sweepShard(s, m.Now(), atOnce)
-			s.mu.Unlock()
-		}
-	}
-}
-
-// Take is Decide for one window and key, without a receipt. It allocates
-// nothing, but for growth. full says that there was no room for a new key.
-func (m *Memory) Take(w *Window, p *limit.Params, key string, cost int64) (r limit.Result, full bool, err error) {
-	if cost < 0 {
-		return r, false, fmt.Errorf("%w: %d", ErrCost, cost)
-	}
-	if m.closed.Load() {
-		return r, false, fmt.Errorf("store: %w", slidegate.ErrClosed)
-	}
-	x := xxh3.HashString128Seed(key, m.seed)
-	h := mix([2]uint64{x.Hi, x.Lo}, w)
-	s := m.shardOf(h)
-	s.mu.Lock()
-	now := m.Now()
-	rec := s.find(h)
-	r = s.judge(rec, p, now, cost, cost == 0)
-	if cost > 0 {
-		if r.OK {
-			full = !m.takeOne(s, rec, p, h, now, cost, &r)
-		} else {
-			s.enter(rec, p, now)
-		}
-	}
-	m.tend(s, now)
-	s.mu.Unlock()
-	return r, full, nil
-}
-
-// takeOne charges a cost that fits, if there is room for it.
-func (m *Memory) takeOne(s *shard, rec *record, p *limit.Params, h [2]uint64, now, cost int64, r *limit.Result) bool {
-	if !m.take(s.need(rec, p, now, cost)) {
-		m.sweepShard(s, now, 4*chunkLen)
-		rec = s.find(h) // records move; this one may have expired itself
-		if !m.take(s.need(rec, p, now, cost)) {
-			m.full.Add(1)
-			r.OK = false
-			return false
-		}
-	}
-	rec = s.open(rec, h, p)
-	s.seq++
-	s.charge(rec, p, now, cost, false)
-	after := s.charged(rec, p, now)
-	r.Used, r.Remaining, r.Reset = after.Used, after.Remaining, after.Reset
-	return true
-}
-
-// Refund implements [Store].
-func (m *Memory) Refund(ctx context.Context, receipts []slidegate.Receipt) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	if m.closed.Load() {
-		return false, fmt.Errorf("store: %w", slidegate.ErrClosed)
-	}
-	if len(receipts) == 0 {
-		return false, nil
-	}
-	if m.bytes.Load() > m.maxBytes {
-		return false, ErrFull
-	}
-	var locks []uint32
-	for _, r := range receipts {
-		locks = addLock(locks, shardNumber(r.Window))
-	}
-	m.lock(locks)
-	defer m.unlock(locks)
-	now := m.Now()
-	given := false
-	for _, r := range receipts {
-		s := m.shardOf(r.Window)
-		given = s.giveBack(r, now) || given
-		m.account(s)
-	}
-	return given, nil
-}
-
-// giveBack refunds one receipt, unless that was done or its window is gone.
-func (s *shard) giveBack(r slidegate.Receipt, now int64) bool {
-	rec := s.find(r.Window)
-	if rec == nil || r.Seq > s.seq || r.Seq <= s.resets[r.Window].seq {
-		return false
-	}
-	if _, done := s.refunded[r.Seq]; done {
-		return false
-	}
-	if s.refunded == nil {
-		s.refunded = map[uint64]int64{}
-	}
-	s.refunded[r.Seq] = rec.exp
-	return s.refund(rec, now, limit.Charged{Stamp: r.Stamp, Amount: r.Amount})
-}
-
-// Reset implements [Store].
-func (m *Memory) Reset(ctx context.Context, items []Item) error {
-	req := Request{Items: items}
-	if err := errors.Join(ctx.Err(), m.prepare(&req)); err != nil {
-		return err
-	}
-	m.lock(req.locks)
-	defer m.unlock(req.locks)
-	for i := range items {
-		s := m.shardOf(items[i].hash)
-		if id, rec := s.lookup(items[i].hash); rec != nil {
-			s.reset(id, rec)
-			m.keys.Add(-1)
-			m.account(s)
-		}
-	}
-	return nil
-}
-
-// reset deletes a record, and remembers that its receipts are void.
-func (s *shard) reset(id int, rec *record) {
-	s.void(rec)
-	s.remove(id)
-}
-
-func (s *shard) void(rec *record) {
-	if s.resets == nil {
-		s.resets = map[[2]uint64]tombmark{}
-	}
-	s.resets[rec.hash] = tombmark{seq: s.seq, exp: rec.exp}
-}
-
-// drop frees everything.
-func (s *shard) drop() {
-	s.index, s.chunks, s.n, s.cursor = nil, nil, 0, 0
-	s.short, s.long, s.slots = arena[uint32]{}, arena[uint64]{}, arena[window.Bucket]{}
-	s.refunded, s.resets = nil, nil
 }
 
 var _ Store = (*Memory)(nil)

@@ -94,10 +94,11 @@ func TestRingMovesAreAmortised(t *testing.T) {
 
 // charge makes one hit and returns how many were copied to another ring for it.
 func charge(s *shard, r *record, p *limit.Params, now int64) (moved int) {
-	s.judge(r, p, now, 1, false)
+	var out limit.Result
+	s.judge(r, p, now, 1, false, &out)
 	ref, n := r.ref, int(uint32(r.x))
 	s.charge(r, p, now, 1, false)
-	s.charged(r, p, now)
+	s.charged(r, p, now, &out)
 	if r.ref == ref {
 		return 0
 	}

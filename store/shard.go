@@ -229,3 +229,10 @@ func (s *shard) forget(now int64) {
 		}
 	}
 }
+
+// drop frees everything.
+func (s *shard) drop() {
+	s.index, s.chunks, s.n, s.cursor = nil, nil, 0, 0
+	s.short, s.long, s.slots = arena[uint32]{}, arena[uint64]{}, arena[window.Bucket]{}
+	s.refunded, s.resets = nil, nil
+}

@@ -69,24 +69,29 @@ func (r *record) keep(now, reset int64) {
 	}
 }
 
-func loadLog[S window.Stamp](r *record, ring []S) limit.Log[S] {
-	return limit.Log[S]{Log: window.Log[S]{Newest: int64(r.t), Len: uint32(r.x), Head: uint32(r.x >> 32), Ring: ring}}
+// load reads the state of a log. It writes field by field, because copies of a
+// struct that was just written are slow.
+func loadLog[S window.Stamp](l *window.Log[S], r *record, ring []S) {
+	l.Newest, l.Len, l.Head = int64(r.t), uint32(r.x), uint32(r.x>>32)
+	l.Ring = ring
 }
 
 func (r *record) saveLog(newest int64, head, n uint32) {
 	r.t, r.x = uint64(newest), uint64(head)<<32|uint64(n)
 }
 
-func (r *record) buckets(s *shard) limit.Buckets {
-	return limit.Buckets{Buckets: window.Buckets{Base: r.t, Len: uint32(r.x), Head: uint32(r.x >> 32), Ring: s.slots.block(r.ref)}}
+func (r *record) loadBuckets(b *limit.Buckets, s *shard) {
+	b.Base, b.Len, b.Head = r.t, uint32(r.x), uint32(r.x>>32)
+	b.Ring = s.slots.block(r.ref)
 }
 
 func (r *record) saveBuckets(b *limit.Buckets) {
 	r.t, r.x = b.Base, uint64(b.Head)<<32|uint64(b.Len)
 }
 
-func (r *record) marks(s *shard) limit.Marks {
-	return limit.Marks{Log: loadLog(r, s.short.block(r.ref)).Log, Since: r.aux >> 8}
+func (r *record) loadMarks(m *limit.Marks, s *shard) {
+	loadLog(&m.Log, r, s.short.block(r.ref))
+	m.Since = r.aux >> 8
 }
 
 func (r *record) saveMarks(m *limit.Marks) {
@@ -99,82 +104,90 @@ func (r *record) meter() limit.Meter { return limit.Meter{TAT: int64(r.t), Shift
 func (r *record) saveMeter(m *limit.Meter) { r.t, r.x = uint64(m.TAT), m.Shift }
 
 // empty says how a window stands that has no record.
-func empty(p *limit.Params, cost int64) limit.Result {
+func empty(p *limit.Params, cost int64, out *limit.Result) {
+	held := p.Max
 	switch p.Algorithm {
 	case limit.GCRA:
-		m := limit.EmptyMeter()
-		return m.Judge(*p, 0, cost)
+		if held > 0 { // else a ban
+			held = p.Burst
+		}
 	case limit.Events:
 		cost = min(cost, 1)
 	}
-	return limit.Result{OK: cost <= p.Max, Never: cost > p.Max, Remaining: p.Max}
+	out.Used, out.Remaining, out.Retry, out.Reset = 0, held, 0, 0
+	out.OK, out.Never = cost <= held, cost > held
 }
 
-// judge says whether cost fits into r. Unless look is set, it first brings the
-// state to now.
-func (s *shard) judge(r *record, p *limit.Params, now, cost int64, look bool) limit.Result {
+// judge says in out whether cost fits into r. Unless look is set, it first
+// brings the state to now.
+func (s *shard) judge(r *record, p *limit.Params, now, cost int64, look bool, out *limit.Result) {
 	if r == nil || !r.is(p) {
-		return empty(p, cost)
+		empty(p, cost, out)
+		return
 	}
-	res := s.judgeState(r, p, now, cost, look)
+	s.judgeState(r, p, now, cost, look, out)
 	if !look {
-		r.keep(now, res.Reset)
+		r.keep(now, out.Reset)
 	}
-	return res
 }
 
-// charged says how r stands after a charge.
-func (s *shard) charged(r *record, p *limit.Params, now int64) limit.Result {
-	res := s.judgeState(r, p, now, 0, true)
-	r.keep(now, res.Reset)
-	return res
+// charged says in out how r stands after a charge; the verdict stays.
+func (s *shard) charged(r *record, p *limit.Params, now int64, out *limit.Result) {
+	var after limit.Result
+	s.judgeState(r, p, now, 0, true, &after)
+	r.keep(now, after.Reset)
+	out.Used, out.Remaining, out.Reset = after.Used, after.Remaining, after.Reset
 }
 
-func (s *shard) judgeState(r *record, p *limit.Params, now, cost int64, look bool) limit.Result {
+func (s *shard) judgeState(r *record, p *limit.Params, now, cost int64, look bool, out *limit.Result) {
 	switch r.kind() {
 	case kindShortLog:
-		l := loadLog(r, s.short.block(r.ref))
-		return judgeLog(r, &l, p, now, cost, look)
+		var l limit.Log[uint32]
+		loadLog(&l.Log, r, s.short.block(r.ref))
+		judgeLog(r, &l, p, now, cost, look, out)
 	case kindLongLog:
-		l := loadLog(r, s.long.block(r.ref))
-		return judgeLog(r, &l, p, now, cost, look)
+		var l limit.Log[uint64]
+		loadLog(&l.Log, r, s.long.block(r.ref))
+		judgeLog(r, &l, p, now, cost, look, out)
 	case kindBuckets:
-		b := r.buckets(s)
+		var b limit.Buckets
+		r.loadBuckets(&b, s)
 		if !look {
 			b.Advance(*p, now)
 			r.saveBuckets(&b)
 		}
-		return b.Judge(*p, now, cost)
+		b.JudgeInto(p, now, cost, out)
 	case kindMeter:
 		m := r.meter()
 		if !look {
 			m.Advance(*p, now)
 			r.saveMeter(&m)
 		}
-		return m.Judge(*p, now, cost)
+		m.JudgeInto(p, now, cost, out)
 	case kindCounter:
 		c := limit.Counter{Period: int64(r.t), Count: int64(r.x)}
 		if !look {
 			c.Advance(*p, now)
 			r.t, r.x = uint64(c.Period), uint64(c.Count)
 		}
-		return c.Judge(*p, now, cost)
+		c.JudgeInto(p, now, cost, out)
 	default:
-		m := r.marks(s)
+		var m limit.Marks
+		r.loadMarks(&m, s)
 		if !look {
 			m.Advance(*p, now)
 			r.saveMarks(&m)
 		}
-		return m.Judge(*p, now, cost)
+		m.JudgeInto(p, now, cost, out)
 	}
 }
 
-func judgeLog[S window.Stamp](r *record, l *limit.Log[S], p *limit.Params, now, cost int64, look bool) limit.Result {
-	if !look {
+func judgeLog[S window.Stamp](r *record, l *limit.Log[S], p *limit.Params, now, cost int64, look bool, out *limit.Result) {
+	if !look && (l.Newest > now || l.Expired(now, uint64(p.Size)) > 0) {
 		l.Advance(*p, now)
 		r.saveLog(l.Newest, l.Head, l.Len)
 	}
-	return l.Judge(*p, now, cost)
+	l.JudgeInto(p, now, cost, out)
 }
 
 // units returns how many hits a charge of cost adds to a log.
@@ -220,7 +233,8 @@ func (s *shard) grows(r *record, p *limit.Params, now, cost int64) int64 {
 		if r == nil {
 			return s.slots.grows(1)
 		}
-		if b := r.buckets(s); b.NeedSlot(*p, now) {
+		var b limit.Buckets
+		if r.loadBuckets(&b, s); b.NeedSlot(*p, now) {
 			return s.slots.grows(bucketRoom(p, len(b.Ring)))
 		}
 	}
@@ -230,7 +244,7 @@ func (s *shard) grows(r *record, p *limit.Params, now, cost int64) int64 {
 func logGrows[S window.Stamp](r *record, a *arena[S], p *limit.Params, n uint32) int64 {
 	var l limit.Log[S]
 	if r != nil {
-		l = loadLog(r, a.block(r.ref))
+		loadLog(&l.Log, r, a.block(r.ref))
 	}
 	// A full window that records on drops its oldest hits first.
 	if need := min(l.Need(n), max(int(p.Max)-1, 0)); need > len(l.Ring) {
@@ -277,7 +291,8 @@ func (s *shard) charge(r *record, p *limit.Params, now, cost int64, record bool)
 		}
 		r.t, r.x = uint64(k.Period), uint64(k.Count)
 	default:
-		m := r.marks(s)
+		var m limit.Marks
+		r.loadMarks(&m, s)
 		r.ref = fitLog(&m.Log, &s.short, r.ref, p, 1)
 		c = m.Charge(*p, now, cost)
 		m.Advance(*p, now)
@@ -287,7 +302,8 @@ func (s *shard) charge(r *record, p *limit.Params, now, cost int64, record bool)
 }
 
 func chargeLog[S window.Stamp](r *record, a *arena[S], p *limit.Params, now, cost int64, record bool) (c limit.Charged) {
-	l := loadLog(r, a.block(r.ref))
+	var l limit.Log[S]
+	loadLog(&l.Log, r, a.block(r.ref))
 	if over := int64(l.Len) + int64(units(p, cost)) - p.Max; record && over > 0 {
 		l.Drop(uint32(over))
 	}
@@ -321,7 +337,8 @@ func fitLog[S window.Stamp](l *window.Log[S], a *arena[S], old uint32, p *limit.
 }
 
 func (s *shard) chargeBuckets(r *record, p *limit.Params, now, cost int64, record bool) (c limit.Charged) {
-	b := r.buckets(s)
+	var b limit.Buckets
+	r.loadBuckets(&b, s)
 	live, have := int(b.Len), len(b.Ring)
 	if b.NeedSlot(*p, now) || have > 8 && live < have/4 {
 		room := bucketRoom(p, live)
@@ -344,7 +361,8 @@ func (s *shard) enter(r *record, p *limit.Params, now int64) {
 	if r == nil || p.Algorithm != limit.Events || !r.is(p) {
 		return
 	}
-	m := r.marks(s)
+	var m limit.Marks
+	r.loadMarks(&m, s)
 	m.Enter(*p)
 	m.Advance(*p, now)
 	r.saveMarks(&m)
@@ -357,10 +375,12 @@ func (s *shard) refund(r *record, now int64, c limit.Charged) (given bool) {
 	}
 	switch r.kind() {
 	case kindShortLog:
-		l := loadLog(r, s.short.block(r.ref))
+		var l limit.Log[uint32]
+		loadLog(&l.Log, r, s.short.block(r.ref))
 		return refundLog(r, &l, now, c)
 	case kindLongLog:
-		l := loadLog(r, s.long.block(r.ref))
+		var l limit.Log[uint64]
+		loadLog(&l.Log, r, s.long.block(r.ref))
 		return refundLog(r, &l, now, c)
 	case kindBuckets:
 		return s.refundBuckets(r, now, c)
@@ -373,7 +393,8 @@ func (s *shard) refund(r *record, now int64, c limit.Charged) (given bool) {
 		given = k.Refund(now, c)
 		r.x = uint64(k.Count)
 	default:
-		m := r.marks(s)
+		var m limit.Marks
+		r.loadMarks(&m, s)
 		given = m.Refund(now, c)
 		r.saveMarks(&m)
 	}
@@ -396,7 +417,8 @@ func refundLog[S window.Stamp](r *record, l *limit.Log[S], now int64, c limit.Ch
 // refundBuckets knows the width of a slice from r.exp, when the newest slice
 // leaves: it is the start of the slice that comes as many slices later as count.
 func (s *shard) refundBuckets(r *record, now int64, c limit.Charged) bool {
-	b := r.buckets(s)
+	var b limit.Buckets
+	r.loadBuckets(&b, s)
 	if b.Len == 0 {
 		return false
 	}

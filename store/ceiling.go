@@ -1,0 +1,121 @@
+package store
+
+import "time"
+
+// need returns how many keys and bytes charging an item adds.
+func (m *Memory) need(it *Item, now int64) (keys, bytes int64) {
+	return m.shardOf(it.hash).need(it.record, &it.Limit, now, it.Cost)
+}
+
+// reserve takes the room for everything that decides and will be charged. It
+// reports false at the ceiling.
+func (m *Memory) reserve(req *Request, now int64) bool {
+	for try := range 2 {
+		var keys, bytes int64
+		for i := range req.Items {
+			if it := &req.Items[i]; !it.Shadow && it.Cost > 0 {
+				k, b := m.need(it, now)
+				keys, bytes = keys+k, bytes+b
+			}
+		}
+		if m.take(keys, bytes) {
+			return true
+		}
+		if try == 0 {
+			m.makeRoom(req, now)
+		}
+	}
+	m.full.Add(1)
+	return false
+}
+
+// makeRoom sweeps the shards of a request: perhaps neighbours have expired.
+// Records move then, so they are looked up again.
+func (m *Memory) makeRoom(req *Request, now int64) {
+	for _, n := range req.locks {
+		m.sweepShard(&m.shards[n], now, 4*chunkLen)
+	}
+	for i := range req.Items {
+		it := &req.Items[i]
+		it.record = m.shardOf(it.hash).find(it.hash)
+	}
+}
+
+// take takes keys, if they and the bytes fit under the ceiling.
+func (m *Memory) take(keys, bytes int64) bool {
+	if bytes > 0 && m.bytes.Load()+bytes > m.maxBytes {
+		return false
+	}
+	if keys > 0 && m.keys.Add(keys) > m.maxKeys {
+		m.keys.Add(-keys)
+		return false
+	}
+	return true
+}
+
+// tend tells the store what a shard holds, and sweeps a little once a second.
+func (m *Memory) tend(s *shard, now int64) {
+	m.account(s)
+	const round = 1_000_000
+	if s.sweepAt > now+round {
+		s.sweepAt = now // the clock stepped back
+	}
+	if now >= s.sweepAt && m.sweepShard(s, now, 16) {
+		s.sweepAt = now + round
+	}
+}
+
+// account tells the store how many bytes a shard holds now.
+func (m *Memory) account(s *shard) {
+	if b := s.bytes(); b != s.held {
+		m.bytes.Add(b - s.held)
+		s.held = b
+	}
+}
+
+// sweepShard sweeps up to k records of s, whose lock is held.
+func (m *Memory) sweepShard(s *shard, now int64, k int) (done bool) {
+	removed, done := s.sweep(now, k)
+	if removed > 0 {
+		m.keys.Add(-int64(removed))
+		m.swept.Add(int64(removed))
+	}
+	if done && len(s.refunded)+len(s.resets) > 0 {
+		s.forget(now)
+	}
+	m.account(s)
+	return done
+}
+
+func (m *Memory) sweeper(every time.Duration) {
+	defer m.stopped.Done()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-m.stop:
+			return
+		case <-tick.C:
+			m.Sweep()
+		}
+	}
+}
+
+// Sweep deletes every key that has expired. It holds the lock of one shard at
+// a time, for a few hundred keys at most, so it stops nobody for long. The
+// store calls it by itself; see MemoryOptions.SweepEvery.
+func (m *Memory) Sweep() {
+	const atOnce = 4 * chunkLen
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.mu.Lock()
+		s.cursor = 0 // wherever the last sweep stopped
+		left := s.n
+		s.mu.Unlock()
+		for done := false; !done && left >= 0; left -= atOnce {
+			s.mu.Lock()
+			done = m.sweepShard(s, m.Now(), atOnce)
+			s.mu.Unlock()
+		}
+	}
+}
