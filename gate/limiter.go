@@ -76,11 +76,11 @@ func (l *Limiter) Allow(key string) bool { return l.AllowN(key, 1) }
 // AllowN is Allow for n hits at once: all of them or none. 0 looks; a negative
 // n is refused.
 func (l *Limiter) AllowN(key string, n int64) bool {
-	r, full, err := l.store.Take(l.window, &l.params, key, n)
+	ok, full := l.store.Allow(l.window, &l.params, key, n)
 	if full && l.sweep() {
-		r, _, err = l.store.Take(l.window, &l.params, key, n)
+		ok, _ = l.store.Allow(l.window, &l.params, key, n)
 	}
-	return err == nil && r.OK
+	return ok
 }
 
 // sweep forgets all idle keys, at most once a second: at the ceiling, those that

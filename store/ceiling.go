@@ -56,14 +56,17 @@ func (m *Memory) take(keys, bytes int64) bool {
 // tend tells the store what a shard holds, and sweeps a little once a second.
 func (m *Memory) tend(s *shard, now int64) {
 	m.account(s)
-	const round = 1_000_000
-	if s.sweepAt > now+round {
-		s.sweepAt = now // the clock stepped back
-	}
-	if now >= s.sweepAt && m.sweepShard(s, now, 16) {
-		s.sweepAt = now + round
+	if s.due(now) && m.sweepShard(s, now, 16) {
+		s.sweepAt = now + sweepRound
 	}
 }
+
+// sweepRound is the time between two rounds of sweeping a shard, in
+// microseconds.
+const sweepRound = 1_000_000
+
+// due reports whether it is time to sweep s; also when the clock stepped back.
+func (s *shard) due(now int64) bool { return now >= s.sweepAt || s.sweepAt-now > sweepRound }
 
 // account tells the store how many bytes a shard holds now.
 func (m *Memory) account(s *shard) {

@@ -317,11 +317,15 @@ func chargeLog[S window.Stamp](r *record, a *arena[S], p *limit.Params, now, cos
 	return c
 }
 
+// fits reports whether a ring is long enough for need stamps and not far too
+// long.
+func fits(need, ring int) bool { return need <= ring && (ring <= 8 || need >= ring/4) }
+
 // fitLog gives a log a larger ring if n more hits need it, or a smaller one if
 // most of it is unused, and returns the ref of its ring.
 func fitLog[S window.Stamp](l *window.Log[S], a *arena[S], old uint32, p *limit.Params, n uint32) uint32 {
 	need := l.Need(n)
-	if need <= len(l.Ring) && (len(l.Ring) <= 8 || need >= len(l.Ring)/4) {
+	if fits(need, len(l.Ring)) {
 		return old
 	}
 	room := logRoom(p, need)
