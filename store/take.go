@@ -64,7 +64,7 @@ func (m *Memory) Allow(w *Window, p *limit.Params, key string, cost int64) (ok, 
 		r, full, err := m.Take(w, p, key, cost)
 		return err == nil && r.OK, full
 	}
-	if cost > p.Max || m.closed.Load() {
+	if m.closed.Load() {
 		return false, false
 	}
 	x := xxh3.HashString128Seed(key, m.seed)
@@ -110,7 +110,7 @@ func allowLog[S window.Stamp](r *record, a *arena[S], p *limit.Params, now, cost
 		return false, false
 	}
 	dead := l.Expired(now, uint64(p.Size))
-	if int64(l.Len-dead)+cost > p.Max {
+	if cost > p.Max-int64(l.Len-dead) {
 		if dead > 0 {
 			l.Drop(dead)
 			r.saveLog(l.Newest, l.Head, l.Len)
