@@ -141,7 +141,7 @@ func binaryStopsReplay(t *testing.T, program string) {
 	}
 	p.signal(t, os.Interrupt)
 	code, by := p.exit(t)
-	if !regexp.MustCompile(`^stopped after \d+ events: interrupt signal received\n$`).MatchString(p.err.String()) || code != exitFailed {
+	if !regexp.MustCompile(`^slidegate: stopped after \d+ events: interrupt signal received\n$`).MatchString(p.err.String()) || code != exitFailed {
 		t.Errorf("exit %d, signal %v, %s", code, by, &p.err)
 	}
 }
@@ -157,7 +157,7 @@ func binaryPipe(t *testing.T, program string) {
 	if !p.lines.Scan() || p.lines.Text()+"\n" != string(want) {
 		t.Errorf("got %s", p.lines.Text())
 	}
-	if code, _ := p.exit(t); code != exitOK || !strings.HasPrefix(p.err.String(), "skipped 2 lines; the first:\n  stdin:52: ") {
+	if code, _ := p.exit(t); code != exitOK || !strings.HasPrefix(p.err.String(), "1 line was not understood:\n  stdin:52: ") {
 		t.Errorf("exit %d, %s", code, &p.err)
 	}
 }
@@ -174,13 +174,13 @@ func binaryExitCodes(t *testing.T, program string) {
 		{[]string{"check", "--test", t.TempDir()}, exitFailed, ""},
 		{[]string{"serve", "--rules", bad}, exitFailed, bad + ":4:24: "},
 		{[]string{"explain", "--event", "sms.send ip=192.0.2.1"}, exitOK, ""},
-		{[]string{"explain", "--event", "sms.send ip=here"}, exitFailed, "gate: rule sms-ip: "},
+		{[]string{"explain", "--event", "sms.send ip=here"}, exitFailed, "slidegate: rule sms-ip: "},
 		{[]string{"explain", "--event", "="}, exitUsage, "slidegate: --event: "},
-		{[]string{"replay", "--rules", good, good + ".none"}, exitFailed, "stat " + good + ".none: "},
-		{[]string{"replay", good}, exitUsage, "slidegate: replay needs --rules FILE\nTry: slidegate --help\n"},
+		{[]string{"replay", "--rules", good, good + ".none"}, exitFailed, "slidegate: " + good + ".none: no such file or directory\n"},
+		{[]string{"replay", good}, exitUsage, "slidegate: replay needs --rules FILE\nTry: slidegate replay --help\n"},
 		{[]string{}, exitOK, ""},
 		{[]string{"--help"}, exitOK, ""},
-		{[]string{"nonsense"}, exitUsage, `slidegate: unknown command "nonsense" for "slidegate"`},
+		{[]string{"nonsense"}, exitUsage, "slidegate: unknown command \"nonsense\"\n"},
 	} {
 		p := start(t, nil, program, c.args...)
 		if code, _ := p.exit(t); code != c.code || !strings.HasPrefix(p.err.String(), c.err) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/slidegate/slidegate/gate/gatetest"
 	"github.com/slidegate/slidegate/rule"
@@ -15,7 +16,7 @@ func newCheck() *cobra.Command {
 	var test, against string
 	var rewrite bool
 	cmd := &cobra.Command{
-		Use:   "check FILE… [--test DIR] [--against OLD]",
+		Use:   "check [FILE…] [--against OLD] [--test DIR [--rewrite]]",
 		Short: "Check rule files, and run their test scripts",
 		Long: `Check reads rule files and prints everything that is wrong with them, each with
 file, line and column, and how to write it. With --test it runs the scripts
@@ -57,7 +58,7 @@ type checker struct {
 }
 
 func (c *checker) fail(err error) {
-	fmt.Fprintln(c.err, err)
+	fmt.Fprintln(c.err, message(err))
 	c.failed = true
 }
 
@@ -101,7 +102,8 @@ func (c *checker) scripts(dir string, rewrite bool) {
 		fmt.Fprintf(c.out, "%s: rewrote %s\n", dir, plural(r.Rewritten, "line"))
 	}
 	for _, f := range r.Failures {
-		c.fail(f)
+		fmt.Fprintln(c.err, f)
+		c.failed = true
 	}
 	fmt.Fprintf(c.out, "%s: %s, %s, %s\n", dir, plural(r.Scripts, "script"), plural(r.Lines, "expectation"), plural(len(r.Failures), "failure"))
 }
@@ -109,7 +111,7 @@ func (c *checker) scripts(dir string, rewrite bool) {
 func loadPlan(path string) (*rule.Plan, error) {
 	f, err := rulefile.Load(path)
 	if err != nil {
-		return nil, err
+		return nil, errors.New(strings.TrimPrefix(message(err), "slidegate: ")) // it stands behind the line of a script
 	}
 	return f.Plan, nil
 }

@@ -29,7 +29,7 @@ func TestCheckErrors(t *testing.T) {
 	}
 	at := 0
 	for _, want := range []string{
-		bad + ":4:36: rule r: limit: ", bad + `:5:12: rule R: name: "R": `, bad + ":5:24: rule R: ", worse + ":3:", "open " + none + ": no such file or directory",
+		bad + ":4:36: rule r: limit: ", bad + `:5:12: rule R: name: "R": `, bad + ":5:24: rule R: ", worse + ":3:", "slidegate: " + none + ": no such file or directory",
 	} {
 		i := strings.Index(r.err[at:], want)
 		if i < 0 {
@@ -156,8 +156,8 @@ func TestCheckScripts(t *testing.T) {
 	dir = scripts(t, map[string]string{"a.gate": "rules r.yaml\nat 0s  check e -> reject r # no\nat 1s check e -> allow remaining=0\nat 2s check e -> allow\n"})
 	a := filepath.Join(dir, "a.gate")
 	command(t, "check", "--test", dir).want(t, exitFailed, dir+": 1 script, 3 expectations, 2 failures\n",
-		a+":2: at 0s  check e -> reject r # no\n\texpected: reject r\n\t     got: at 0s allow remaining=1\n"+
-			a+":4: at 2s check e -> allow\n\texpected: allow\n\t     got: at 2s reject r retry_after=8s\n")
+		a+":2: at 0s  check e -> reject r # no\n\texpected: reject r\n\t     got: allow remaining=1\n"+
+			a+":4: at 2s check e -> allow\n\texpected: allow\n\t     got: reject r retry_after=8s\n")
 }
 
 func TestCheckScriptErrors(t *testing.T) {
@@ -167,7 +167,7 @@ func TestCheckScriptErrors(t *testing.T) {
 		"rules r.yaml\n\nat 5s check \"e -> allow\n":                     "3: a quote is not closed",
 		"# nothing\nat 5s check e -> allow\n":                            "2: a script begins with its rules: rules FILE",
 		"# nothing\n":                                                    "1: a script begins with its rules: rules FILE",
-		"rules none.yaml\n":                                              "1: rulefile: open DIR/none.yaml: no such file or directory",
+		"rules none.yaml\n":                                              "1: DIR/none.yaml: no such file or directory",
 	} {
 		dir := scripts(t, map[string]string{"a.gate": script})
 		want = strings.Replace(want, "DIR", dir, 1)
@@ -182,7 +182,7 @@ func TestCheckScriptErrors(t *testing.T) {
 		}
 	}
 	empty := t.TempDir()
-	command(t, "check", "--test", empty).want(t, exitFailed, "", empty+": no scripts (*.gate) in it\n")
+	command(t, "check", "--test", empty).want(t, exitFailed, "", "slidegate: "+empty+": no scripts (*.gate) in it\n")
 	none := filepath.Join(empty, "none")
 	if r := command(t, "check", "--test", none); r.code != exitFailed || !strings.Contains(r.err, none+": no such file or directory") {
 		t.Errorf("%+v", r)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/slidegate/slidegate/rule/rulefile"
@@ -44,7 +43,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil && out.err != nil {
 		err = fail(fmt.Errorf("slidegate: the answer could not be written: %w", out.err))
 	}
@@ -54,11 +53,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitOK
 	case errors.As(err, &failed):
 		if failed.err != nil {
-			fmt.Fprintln(stderr, failed.err)
+			fmt.Fprintln(stderr, message(failed.err))
 		}
 		return exitFailed
 	default:
-		fmt.Fprintf(stderr, "slidegate: %v\nTry: slidegate --help\n", err)
+		fmt.Fprintln(stderr, usage(cmd, err))
 		return exitUsage
 	}
 }
@@ -114,15 +113,32 @@ they are enforced.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
-		Args:          cobra.NoArgs,
+		Args:          noCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetUsageTemplate(root.UsageTemplate() + `
 Exit codes: 0 success; 1 the work failed (a file is wrong, a test failed, a port
 is taken); 2 the command line is wrong.
 `)
-	root.AddCommand(newServe(), newCheck(), newExplain(), newReplay())
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newServe(), newCheck(), newExplain(), newReplay(), newVersion())
+	root.DisableFlagsInUseLine = true
+	for _, cmd := range root.Commands() {
+		cmd.DisableFlagsInUseLine = true // Use names them
+	}
 	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Say which build this is",
+		Example: "  slidegate version",
+		Args:    cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) {
+			fmt.Fprintf(cmd.OutOrStdout(), "slidegate version %s\n", version())
+		},
+	}
 }
 
 // version says which build this is.
@@ -158,9 +174,17 @@ func printWarnings(w io.Writer, f *rulefile.File) {
 }
 
 // plural writes a number and its noun.
-func plural(n int, noun string) string {
+func plural[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %s", n, strings.TrimSuffix(noun, "s")+"s")
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// were writes a number, its noun, and what agrees with it.
+func were(n int64, noun string) string {
+	if n == 1 {
+		return plural(n, noun) + " was"
+	}
+	return plural(n, noun) + " were"
 }

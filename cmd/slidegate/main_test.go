@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,10 +59,10 @@ func rules(t testing.TB, lines ...string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"help"}, {"serve", "--help"}, {"check", "--help"}, {"explain", "-h"}, {"help", "replay"}} {
+	for _, args := range [][]string{nil, {"--help"}, {"help"}, {"serve", "--help"}, {"check", "--help"}, {"explain", "-h"}, {"help", "replay"}, {"version", "--help"}} {
 		r := command(t, args...)
 		for _, want := range []string{"Usage:", "Examples:\n  slidegate ", "Exit codes: 0 success; 1 the work failed", "2 the command line is wrong"} {
-			if r.code != exitOK || r.err != "" || !strings.Contains(r.out, want) {
+			if r.code != exitOK || r.err != "" || !strings.Contains(r.out, want) || strings.Contains(r.out, "[flags]") {
 				t.Errorf("%q: exit %d, %q; want %q in\n%s", args, r.code, r.err, want, r.out)
 			}
 		}
@@ -69,8 +70,10 @@ func TestHelp(t *testing.T) {
 	if r := command(t); !strings.Contains(r.out, "explain ") || !strings.Contains(r.out, "replay ") || !strings.Contains(r.out, "check ") || !strings.Contains(r.out, "serve ") {
 		t.Errorf("a command is missing in\n%s", r.out)
 	}
-	if r := command(t, "--version"); r.code != exitOK || !regexp.MustCompile(`^slidegate version \S+`).MatchString(r.out) {
-		t.Errorf("version: %+v", r)
+	for _, arg := range []string{"--version", "version"} {
+		if r := command(t, arg); r.code != exitOK || !regexp.MustCompile(`^slidegate version \S+`).MatchString(r.out) {
+			t.Errorf("version: %+v", r)
+		}
 	}
 }
 
@@ -82,16 +85,25 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"bogus"}, `unknown command "bogus" for "slidegate"`},
+		{[]string{"bogus"}, `unknown command "bogus"`},
+		{[]string{"chekc"}, `unknown command "chekc"; did you mean check?`},
+		{[]string{"serve", "--rule", "a.yaml"}, "unknown flag: --rule; did you mean --rules?"},
+		{[]string{"replay", "--sotr"}, "unknown flag: --sotr; did you mean --sort?"},
+		{[]string{"check", "-x"}, "unknown shorthand flag: 'x' in -x"},
+		{[]string{"serve", "--listen", "8080"}, `--listen "8080": it takes an address and a port, as in --listen 127.0.0.1:8080`},
+		{[]string{"serve", "--listen", "localhost"}, `--listen "localhost": it takes an address and a port, as in --listen 127.0.0.1:8080`},
+		{[]string{"version", "now"}, `unknown command "now" for "slidegate version"`},
 		{[]string{"--bogus"}, "unknown flag: --bogus"},
-		{[]string{"serve", "now"}, `unknown command "now" for "slidegate serve"`},
+		{[]string{"serve", "rules.yaml"}, "serve takes its rule file as a flag: write --rules rules.yaml"},
 		{[]string{"serve", "--listen"}, "flag needs an argument: --listen"},
 		{[]string{"check"}, "check needs a rule file, or --test DIR"},
 		{[]string{"check", good, "--rewrite"}, "--rewrite goes with --test DIR"},
 		{[]string{"check", good, good, "--against", good}, "--against compares with exactly one rule file"},
 		{[]string{"check", "--test", ".", "--against", good}, "--against compares with exactly one rule file"},
 		{[]string{"explain"}, "explain needs --event 'NAME name=value …'"},
-		{[]string{"explain", "e"}, `unknown command "e" for "slidegate explain"`},
+		{[]string{"explain", "sms.send", "phone=1"}, "explain takes the event as a flag: write --event 'sms.send phone=1'"},
+		{[]string{"explain", "--event", "sms.send", "phone=1"}, `unexpected "phone=1": put all of the event in quotes, as in --event 'NAME name=value …'`},
+		{[]string{"explain", "--event", ` {"event":"e"}`}, "--event: an event is not written in JSON here, but as a name and attributes: --event 'sms.send phone=13800000000 ip=192.0.2.9'"},
 		{[]string{"explain", "--event", "k=1"}, `--event: "k=1": an event begins with its name, as in: sms.send phone=13800000000`},
 		{[]string{"explain", "--event", `e "k=1`}, "--event: a quote is not closed"},
 		{[]string{"explain", "--event", "e k"}, `--event: "k": an attribute is name=value`},
@@ -105,7 +117,11 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"replay", "--rules", good, "--summary", "yaml", "a.log"}, `--summary "yaml": it is table or json`},
 		{[]string{"replay", "--rules", good, "--sort=perhaps", "a.log"}, `invalid argument "perhaps" for "--sort" flag: strconv.ParseBool: parsing "perhaps": invalid syntax`},
 	} {
-		command(t, c.args...).want(t, exitUsage, "", "slidegate: "+c.want+"\nTry: slidegate --help\n")
+		path := "slidegate"
+		if first := c.args[0]; slices.Contains([]string{"serve", "check", "explain", "replay", "version"}, first) {
+			path += " " + first
+		}
+		command(t, c.args...).want(t, exitUsage, "", "slidegate: "+c.want+"\nTry: "+path+" --help\n")
 	}
 }
 

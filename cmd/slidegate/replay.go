@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/slidegate/slidegate/internal/replay"
 	"github.com/slidegate/slidegate/rule/rulefile"
@@ -23,16 +24,16 @@ type replayFlags struct {
 func newReplay() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
-		Use:   "replay --rules FILE [--format FORMAT] LOG…",
+		Use:   "replay --rules FILE [--sort] [--format FORMAT] [--event NAME] [--time FIELD] [--summary FORM] LOG…",
 		Short: "Judge a recorded log by a rule file",
 		Long: `Replay feeds recorded events, each at its own time, through the same engine that
 serves, and says what the rules would have done. Logs may be gzipped; - is
 standard input.
 
 Formats: combined (access logs of Apache and nginx: ip, user, method, path,
-query, status, bytes, referer, user_agent), json (an object a line), csv (with a
-header line). Times are RFC 3339 or epochs in s, ms, µs or ns; a file that mixes
-them is an error.
+query, status, bytes, referer, user_agent, vhost), json (an object a line), csv
+(with a header line). Times are RFC 3339, as in access logs, or epochs in s, ms,
+µs or ns; a file that mixes them is an error.
 
 An event that is older than the newest before it is judged at the newest and
 counted as late. --sort puts the events in the order of their times first, in
@@ -97,27 +98,59 @@ func (r *replayer) run(ctx context.Context, logs []string) error {
 	}
 	defer reader.Close()
 	stop := showProgress(r.err, reader)
-	sum, skipped, err := r.judge(ctx, reader)
+	sum, unjudged, err := r.judge(ctx, reader)
 	stop()
 	if err != nil {
 		return err
 	}
 	sum.Skipped += reader.Skipped()
 	sum.Finish()
-	skipped = append(reader.FirstSkipped(), skipped...)
-	if r.flags.summary == "json" {
-		printSkipped(r.err, sum.Skipped, skipped)
-		return json.NewEncoder(r.out).Encode(sum)
+	return r.report(reader, sum, unjudged)
+}
+
+// report prints a summary. Where nothing was judged it is a failure that says
+// why.
+func (r *replayer) report(reader *replay.Reader, sum *replay.Summary, unjudged *replay.Skips) error {
+	asJSON := r.flags.summary == "json"
+	notes := r.out
+	if asJSON || sum.Events == 0 {
+		notes = r.err
 	}
-	printFiles(r.out, reader.Files())
-	printSkipped(r.out, sum.Skipped, skipped)
-	printSummary(r.out, sum)
+	if !asJSON {
+		printFiles(notes, reader.Files())
+	}
+	printSkips(notes, were(reader.Skipped(), "line")+" not understood", reader.Skips())
+	printSkips(notes, plural(unjudged.Total, "event")+" could not be judged", unjudged)
+	if asJSON {
+		if err := json.NewEncoder(r.out).Encode(sum); err != nil {
+			return err
+		}
+	}
+	if sum.Events == 0 {
+		return nothingJudged(reader, unjudged)
+	}
+	if asJSON {
+		return nil
+	}
+	printSummary(r.out, sum, r.rules.Set)
 	return nil
 }
 
-// judge judges the events of reader and returns the first of those that the
+// nothingJudged says why no event was judged.
+func nothingJudged(reader *replay.Reader, unjudged *replay.Skips) error {
+	why := "there is no event in the log"
+	switch {
+	case unjudged.Total > 0:
+		why = "the rules could not read any of the events; the first: " + unjudged.First[0].Reason
+	case reader.Skipped() > 0:
+		why = "no line was understood; the first: " + reader.Skips().First[0].Reason
+	}
+	return errors.New("slidegate: no event was judged: " + why)
+}
+
+// judge judges the events of reader and returns why there are those that the
 // rules could not read.
-func (r *replayer) judge(ctx context.Context, reader *replay.Reader) (*replay.Summary, []replay.Skip, error) {
+func (r *replayer) judge(ctx context.Context, reader *replay.Reader) (*replay.Summary, *replay.Skips, error) {
 	var src replay.Source = reader
 	if r.flags.sort {
 		sorted, err := replay.Sort(ctx, reader, replay.SortOptions{})
@@ -130,13 +163,11 @@ func (r *replayer) judge(ctx context.Context, reader *replay.Reader) (*replay.Su
 		defer sorted.Close()
 		src = sorted
 	}
-	var skipped []replay.Skip
+	unjudged := &replay.Skips{Keep: replay.DefaultKeepSkipped}
 	sum, err := replay.Judge(ctx, r.rules.Plan, src, func(rec *replay.Record, err error) {
-		if len(skipped) < replay.DefaultKeepSkipped {
-			skipped = append(skipped, replay.Skip{File: rec.File, Line: rec.Line, Text: printable(rec.Event.Name), Reason: err.Error()})
-		}
+		unjudged.Add(rec.File, rec.Line, strings.TrimPrefix(err.Error(), "gate: "), func() string { return "" })
 	})
-	return sum, skipped, err
+	return sum, unjudged, err
 }
 
 // interruptible returns a reader of in that ends when ctx does, even while it

@@ -160,9 +160,6 @@ func TestReplaySources(t *testing.T) {
 	if s, _ := summarise(t, noNames, "--rules", path, "--time", "when", "-"); s.Events != 4 || s.Rules[0].Refused != 0 {
 		t.Errorf("events are called http without a name: %+v", s)
 	}
-	if s, _ := summarise(t, "", "--rules", path, "-"); s.Events != 0 || s.Rules[0].Keys != 0 {
-		t.Errorf("an empty input: %+v", s)
-	}
 }
 
 // What is known of each file is told before the summary; a plain file may be the
@@ -179,7 +176,7 @@ func TestReplayFiles(t *testing.T) {
 	code := run(t.Context(), []string{"replay", "--rules", path, a, b, "-"}, in, &stdout, &stderr)
 	want := a + ": json, gzip, times in epoch in seconds; 4 lines, 2 events, 1 line not understood\n" +
 		b + ": csv, times in date and time without a zone (UTC assumed); 2 lines, 1 event, 0 lines not understood\n" +
-		"stdin: auto, times in none; 0 lines, 0 events, 0 lines not understood\nskipped 1 line; the first:\n  " + a + ":4: "
+		"stdin: empty\n1 line was not understood:\n  " + a + ":4: "
 	if code != exitOK || stderr.Len() != 0 || !strings.HasPrefix(stdout.String(), want) {
 		t.Errorf("exit %d, %s\n got %s\nwant %s", code, &stderr, &stdout, want)
 	}
@@ -201,12 +198,12 @@ func TestReplayErrors(t *testing.T) {
 		{[]string{mixed}, mixed + ":4: two kinds of time in one file: epoch in milliseconds here, epoch in seconds in line 1; split the file, or name another field with --time\n"},
 		{[]string{"--sort", mixed}, mixed + ":4: two kinds of time in one file"},
 		{[]string{"--summary", "json", mixed}, mixed + ":4: two kinds of time in one file"},
-		{[]string{none}, "stat " + none + ": no such file or directory\n"},
-		{[]string{good, none, dir}, "stat " + none + ": no such file or directory\n" + dir + " is a directory; name the files in it\n"},
+		{[]string{none}, "slidegate: " + none + ": no such file or directory\n"},
+		{[]string{good, none, dir}, "slidegate: " + none + ": no such file or directory\n" + "slidegate: " + dir + " is a directory; name the files in it\n"},
 		{[]string{"--format", "csv", good}, good + ":1: "},
-		{[]string{unknown}, unknown + ": cannot tell the format: the file begins with \"to be, or not\"; "},
-		{[]string{cut}, cut + ": the gzip data is damaged or cut short after line "},
-		{[]string{"-", "-"}, "-: standard input is named twice; it can be read only once\n"},
+		{[]string{unknown}, "slidegate: " + unknown + ": cannot tell the format: the file begins with \"to be, or not\"; "},
+		{[]string{cut}, "slidegate: " + cut + ": the gzip data is damaged or cut short after line "},
+		{[]string{"-", "-"}, "slidegate: -: standard input is named twice; it can be read only once\n"},
 	} {
 		r := command(t, append([]string{"replay", "--rules", path}, c.args...)...)
 		if r.code != exitFailed || r.out != "" || !strings.HasPrefix(r.err, c.want) {
@@ -233,14 +230,14 @@ func TestReplaySkipped(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
-	if len(lines) != 11 || lines[0] != "skipped 14 lines; the first:" {
+	if len(lines) != 9 || lines[0] != "7 lines were not understood:" || lines[2] != "7 events could not be judged:" || lines[8] != "  and 2 for other reasons" {
 		t.Fatalf("got %s", stderr)
 	}
+	if got := lines[1]; !strings.HasPrefix(got, "  "+log+":2: ") || !strings.HasSuffix(got, `: garbage 0\a (and 6 more)`) {
+		t.Errorf("got %s", got)
+	}
 	for i := range 5 {
-		if got := lines[1+i]; !strings.HasPrefix(got, fmt.Sprintf("  %s:%d: ", log, i+2)) || !strings.HasSuffix(got, fmt.Sprintf(`: garbage %d\a`, i)) {
-			t.Errorf("got %s", got)
-		}
-		if got, want := lines[6+i], fmt.Sprintf(`  %s:%d: gate: rule r: bad event: attribute ip: "host%d\x1b" is not an IP address: "e\x1b[31m"`, log, i+9, i); got != want {
+		if got, want := lines[3+i], fmt.Sprintf(`  %s:%d: rule r: bad event: attribute ip: "host%d\x1b" is not an IP address`, log, i+9, i); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
@@ -275,6 +272,67 @@ func TestReplayEscapes(t *testing.T) {
 	}
 }
 
+// Where no event was judged there is no table, and one sentence says why.
+func TestReplayNothing(t *testing.T) {
+	path := rules(t, "{name: r, key: [ip], limits: [2 per 10s]}")
+	for _, c := range []struct{ log, want string }{
+		{"", "there is no event in the log"},
+		{"\n \n", "there is no event in the log"},
+		{"{\"ts\":1,\"ip\":\"x\"}\n{\"ts\":2,\"ip\":\"x\"}\n", `the rules could not read any of the events; the first: rule r: bad event: attribute ip: "x" is not an IP address`},
+		{"{\"ts\":1\n", "no line was understood; the first: "},
+	} {
+		for _, as := range []string{"table", "json"} {
+			r := commandWith(t.Context(), c.log, "replay", "--rules", path, "--summary", as, "-")
+			if r.code != exitFailed || (as == "table") != (r.out == "") || !strings.Contains(r.err, "slidegate: no event was judged: "+c.want) {
+				t.Errorf("%q: %+v", c.log, r)
+			}
+		}
+	}
+}
+
+// A rule that no event met is named; where none was met, so are the names of
+// the events.
+func TestReplayUnmet(t *testing.T) {
+	const log = "{\"ts\":1,\"event\":\"a\"}\n{\"ts\":2}\n"
+	for _, c := range []struct {
+		rules []string
+		want  string
+	}{
+		{[]string{"{name: r, match: {event: a}, limits: [2 per 10s]}", "{name: s, match: {event: b}, limits: [2 per 10s]}"}, "no event met rule s\n"},
+		{[]string{"{name: r, match: {event: c}, limits: [2 per 10s]}", "{name: s, match: [{event: b}, {event: c}], limits: [2 per 10s]}"},
+			"no event met rule r\nno event met rule s\nthe log's events are named \"a\", \"http\" (see --event); the rules match b, c\n"},
+		{[]string{"{name: r, match: {event: a}, key: [user], limits: [2 per 10s]}"},
+			"no event met rule r\nto see why, give an event of the log to: slidegate explain --rules FILE --event 'NAME name=value …'\n"},
+		{[]string{"{name: r, limits: [2 per 10s]}"}, ""},
+	} {
+		r := commandWith(t.Context(), log, "replay", "--rules", rules(t, c.rules...), "-")
+		if _, got, _ := strings.Cut(r.out, "┘\n"); r.code != exitOK || got != c.want {
+			t.Errorf("got %s\nwant %s\nin %s%s", got, c.want, r.out, r.err)
+		}
+	}
+}
+
+// Shadow limits beside others have a column, and every limit its refusals.
+func TestReplayLimits(t *testing.T) {
+	path := rules(t, "{name: mixed, limits: [3 per 10s, 4 per 1h, {limit: 1 per 10s, shadow: true}], overrides: [{match: {user: vip}, limits: [9 per 10s, 2 per 1h, 1 per 10s]}]}", "{name: trial, shadow: true, limits: [5 per 1h]}")
+	const log = "{\"ts\":1}\n{\"ts\":2}\n{\"ts\":3}\n{\"ts\":4}\n{\"ts\":20}\n{\"ts\":40}\n{\"ts\":41,\"user\":\"vip\"}\n"
+	r := commandWith(t.Context(), log, "replay", "--rules", path, "-")
+	for _, want := range []string{
+		"│ SHARE REFUSED │ SHADOW REFUSED │ KEYS │",
+		"│ mixed          │      7 │        4 │       3 │       42.86 % │              3 │    1 │            1 │ 1970-01-01T00:00:01Z (1) │",
+		"│ trial (shadow) │      7 │        7 │       0 │        0.00 % │                │    1 │",
+		"┘\n\nmixed, by limit: 1 per 10s (shadow) 3, 3 per 10s 1, 4 per 1h 1, 2 per 1h 1\nmost refused by mixed:\n",
+	} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("%s is missing in\n%s", want, r.out)
+		}
+	}
+	r = commandWith(t.Context(), log, "replay", "--rules", path, "--summary", "json", "-")
+	if want := `"limits":[{"limit":"3 per 10s","refused":1},{"limit":"4 per 1h","refused":1},{"limit":"1 per 10s","shadow":true,"refused":3},{"limit":"2 per 1h","refused":1}]}`; !strings.Contains(r.out, want) {
+		t.Errorf("%s is missing in\n%s", want, r.out)
+	}
+}
+
 // A late event is judged at the newest time and counted; --sort makes none.
 func TestReplayLate(t *testing.T) {
 	path := rules(t, "{name: r, limits: [2 per 10s]}")
@@ -288,7 +346,15 @@ func TestReplayLate(t *testing.T) {
 		t.Errorf("sorted: %+v", sorted)
 	}
 	r := commandWith(t.Context(), log, "replay", "--rules", path, "-")
-	if want := "\n2 events came late and were judged at the newest time before them; --sort puts them in order\n"; !strings.Contains(r.out, want) {
+	if want := "\n2 events came late, by up to 32s, and were judged at the newest time before; --sort puts them in order\n┌"; !strings.Contains(r.out, want) {
+		t.Errorf("%q is missing in %s", want, r.out)
+	}
+	r = commandWith(t.Context(), "{\"ts\":1302}\n{\"ts\":100}\n", "replay", "--rules", path, "-")
+	if want := "\n1 event came late, by up to 20m2s, and was judged at the newest time before; --sort puts them in order\nthese results are not to be trusted without --sort\n┌"; !strings.Contains(r.out, want) {
+		t.Errorf("%q is missing in %s", want, r.out)
+	}
+	r = commandWith(t.Context(), log, "replay", "--rules", path, "--summary", "json", "-")
+	if want := `"late":2,"late_max_us":32000000,`; !strings.Contains(r.out, want) {
 		t.Errorf("%q is missing in %s", want, r.out)
 	}
 }
@@ -324,7 +390,7 @@ func TestReplayStops(t *testing.T) {
 }
 
 func stopped(text string) bool {
-	return regexp.MustCompile(`^stopped (after \d+ events|while sorting): context canceled\n$`).MatchString(text)
+	return regexp.MustCompile(`^slidegate: stopped (after \d+ events|while sorting): context canceled\n$`).MatchString(text)
 }
 
 // On a terminal the progress is shown, and what shows it ends with the replay.

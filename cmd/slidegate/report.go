@@ -1,16 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/slidegate/slidegate/internal/replay"
+	"github.com/slidegate/slidegate/rule"
 )
 
 // showProgress shows on a terminal how far reader has come, until stop is
@@ -63,61 +68,192 @@ func printFiles(w io.Writer, files []replay.File) {
 		if f.Gzip {
 			zip = ", gzip"
 		}
-		fmt.Fprintf(w, "%s: %s%s, times in %s; %s, %s, %s not understood\n",
-			f.Name, f.Format, zip, f.Times, plural(int(f.Lines), "line"), plural(int(f.Events), "event"), plural(int(f.Skipped), "line"))
+		if f.Format == replay.FormatAuto {
+			fmt.Fprintf(w, "%s: empty%s\n", f.Name, zip)
+			continue
+		}
+		times := ""
+		if f.Times != replay.KindNone {
+			times = ", times in " + f.Times.String()
+		}
+		fmt.Fprintf(w, "%s: %s%s%s; %s, %s, %s not understood\n",
+			f.Name, f.Format, zip, times, plural(f.Lines, "line"), plural(f.Events, "event"), plural(f.Skipped, "line"))
 	}
 }
 
-func printSkipped(w io.Writer, total int64, first []replay.Skip) {
-	if total == 0 {
+// printSkips says what could not be read, each reason once.
+func printSkips(w io.Writer, what string, s *replay.Skips) {
+	if s.Total == 0 {
 		return
 	}
-	fmt.Fprintf(w, "skipped %s; the first:\n", plural(int(total), "line"))
-	for _, s := range first {
-		fmt.Fprintf(w, "  %s:%d: %s: %s\n", s.File, s.Line, s.Reason, s.Text)
+	fmt.Fprintf(w, "%s:\n", what)
+	for _, skip := range s.First {
+		fmt.Fprintf(w, "  %s:%d: %s", skip.File, skip.Line, skip.Reason)
+		if skip.Text != "" {
+			fmt.Fprintf(w, ": %s", skip.Text)
+		}
+		if skip.Count > 1 {
+			fmt.Fprintf(w, " (and %d more)", skip.Count-1)
+		}
+		fmt.Fprintln(w)
+	}
+	if n := s.Others(); n > 0 {
+		fmt.Fprintf(w, "  and %d for other reasons\n", n)
 	}
 }
 
-func printSummary(w io.Writer, s *replay.Summary) {
-	fmt.Fprintf(w, "%s: %d admitted, %d refused (%s)", plural(int(s.Events), "event"), s.Admitted, s.Refused, share(s.Refused, s.Events))
-	if s.Events > 0 {
-		fmt.Fprintf(w, ", from %s to %s", s.First.Format(time.RFC3339), s.Last.Format(time.RFC3339))
-	}
-	fmt.Fprintln(w)
+func printSummary(w io.Writer, s *replay.Summary, set *rule.Set) {
+	fmt.Fprintf(w, "%s: %d admitted, %d refused (%s), from %s to %s\n", plural(s.Events, "event"), s.Admitted, s.Refused,
+		share(s.Refused, s.Events), s.First.Format(time.RFC3339), s.Last.Format(time.RFC3339))
 	if s.Ceiling > 0 {
-		fmt.Fprintf(w, "%s were refused at the ceiling of memory, by no rule\n", plural(int(s.Ceiling), "event"))
+		fmt.Fprintf(w, "%s refused at the ceiling of memory, by no rule\n", were(s.Ceiling, "event"))
 	}
-	if s.Late > 0 {
-		fmt.Fprintf(w, "%s came late and were judged at the newest time before them; --sort puts them in order\n", plural(int(s.Late), "event"))
+	printLate(w, s)
+	printTable(w, s)
+	printUnmet(w, s, set)
+	for _, r := range s.Rules {
+		printRefused(w, r)
 	}
+}
+
+// trustedLateness is how late events may be without the results being far off.
+const trustedLateness = time.Minute
+
+func printLate(w io.Writer, s *replay.Summary) {
+	if s.Late == 0 {
+		return
+	}
+	judged := "were judged"
+	if s.Late == 1 {
+		judged = "was judged"
+	}
+	fmt.Fprintf(w, "%s came late, by up to %s, and %s at the newest time before; --sort puts them in order\n", plural(s.Late, "event"), s.LateMax, judged)
+	if s.LateMax > trustedLateness {
+		fmt.Fprintln(w, "these results are not to be trusted without --sort")
+	}
+}
+
+func printTable(w io.Writer, s *replay.Summary) {
+	mixed := slices.ContainsFunc(s.Rules, (*replay.RuleSummary).Mixed)
+	header := table.Row{"rule", "events", "admitted", "refused", "share refused"}
+	if mixed {
+		header = append(header, "shadow refused")
+	}
+	header = append(header, "keys", "keys refused", "busiest second")
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"rule", "events", "admitted", "refused", "share", "keys", "keys refused", "busiest second"})
+	t.AppendHeader(header)
+	var columns []table.ColumnConfig
+	for i := 2; i < len(header); i++ { // numbers; columns are counted from 1
+		columns = append(columns, table.ColumnConfig{Number: i, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(columns)
 	for _, r := range s.Rules {
-		name, busiest, keys := r.Name, "", strconv.FormatInt(r.Keys, 10)
-		if r.Shadow {
-			name += " (shadow)"
-		}
-		if r.BusiestCount > 0 {
-			busiest = fmt.Sprintf("%s (%d)", r.Busiest.Format(time.DateTime), r.BusiestCount)
-		}
-		if r.KeysCapped {
-			keys = "over " + keys
-		}
-		events := r.Admitted + r.Refused
-		t.AppendRow(table.Row{name, events, r.Admitted, r.Refused, share(r.Refused, events), keys, r.KeysRefused, busiest})
+		t.AppendRow(ruleRow(r, mixed))
 	}
 	fmt.Fprintln(w, t.Render())
-	for _, r := range s.Rules {
-		printTop(w, r)
+}
+
+func ruleRow(r *replay.RuleSummary, mixed bool) table.Row {
+	name, busiest, keys := r.Name, "", strconv.FormatInt(r.Keys, 10)
+	if r.Shadow {
+		name += " (shadow)"
 	}
+	if r.BusiestCount > 0 {
+		busiest = fmt.Sprintf("%s (%d)", r.Busiest.Format(time.RFC3339), r.BusiestCount)
+	}
+	if r.KeysCapped {
+		keys = "over " + keys
+	}
+	events := r.Admitted + r.Refused
+	row := table.Row{name, events, r.Admitted, r.Refused, share(r.Refused, events)}
+	switch {
+	case r.Mixed():
+		row = append(row, r.ShadowRefused)
+	case mixed:
+		row = append(row, "")
+	}
+	return append(row, keys, r.KeysRefused, busiest)
+}
+
+// printUnmet names the rules that no event met, and, where there is no other,
+// what may be the reason.
+func printUnmet(w io.Writer, s *replay.Summary, set *rule.Set) {
+	met := false
+	for _, r := range s.Rules {
+		if r.Admitted+r.Refused > 0 {
+			met = true
+		} else {
+			fmt.Fprintf(w, "no event met rule %s\n", r.Name)
+		}
+	}
+	if met {
+		return
+	}
+	wanted, named := eventNames(set)
+	names := slices.Sorted(maps.Keys(s.Names))
+	if !named || slices.ContainsFunc(names, func(n string) bool { return slices.Contains(wanted, n) }) {
+		fmt.Fprintln(w, "to see why, give an event of the log to: slidegate explain --rules FILE --event 'NAME name=value …'")
+		return
+	}
+	for i, n := range names {
+		names[i] = strconv.Quote(n)
+	}
+	fmt.Fprintf(w, "the log's events are named %s (see --event); the rules match %s\n", some(names), some(wanted))
+}
+
+// eventNames returns the names of events that rules match, and whether every
+// rule names some.
+func eventNames(set *rule.Set) (names []string, all bool) {
+	all = true
+	for i := range set.Rules {
+		r := &set.Rules[i]
+		all = all && len(r.Match) > 0
+		for _, m := range r.Match {
+			all = all && len(m["event"]) > 0
+			names = append(names, m["event"]...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), all
+}
+
+// some lists the first of many words.
+func some(words []string) string {
+	const most = 8
+	if len(words) > most {
+		return fmt.Sprintf("%s and %d others", strings.Join(words[:most], ", "), len(words)-most)
+	}
+	return strings.Join(words, ", ")
+}
+
+// printRefused says which limits of a rule refused how often, where there are
+// several, and which keys.
+func printRefused(w io.Writer, r *replay.RuleSummary) {
+	limits := slices.Clone(r.Limits)
+	slices.SortStableFunc(limits, func(a, b replay.LimitSummary) int { return cmp.Compare(b.Refused, a.Refused) })
+	var parts []string
+	for _, l := range limits {
+		trial := ""
+		if l.Shadow && !r.Shadow {
+			trial = " (shadow)"
+		}
+		parts = append(parts, fmt.Sprintf("%s%s %d", l.Limit, trial, l.Refused))
+	}
+	if len(limits) > 1 && limits[0].Refused > 0 {
+		fmt.Fprintf(w, "\n%s, by limit: %s\n", r.Name, strings.Join(parts, ", "))
+	}
+	if len(r.Top) > 0 && len(limits) == 1 {
+		fmt.Fprintln(w)
+	}
+	printTop(w, r)
 }
 
 func printTop(w io.Writer, r *replay.RuleSummary) {
 	if len(r.Top) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nmost refused by %s:\n", r.Name)
+	fmt.Fprintf(w, "most refused by %s:\n", r.Name)
 	for _, k := range r.Top {
 		var parts []string
 		for _, a := range k.Key {
@@ -130,12 +266,12 @@ func printTop(w io.Writer, r *replay.RuleSummary) {
 	}
 }
 
-// printable returns text as it is, or quoted where a terminal would act on it.
-func printable(text string) string {
-	if quoted := strconv.Quote(text); quoted != `"`+text+`"` {
+// printable returns s as it is, or quoted where a terminal would act on it.
+func printable(s string) string {
+	if quoted := strconv.Quote(s); quoted != `"`+s+`"` {
 		return quoted
 	}
-	return text
+	return s
 }
 
 func share(part, of int64) string {

@@ -27,12 +27,20 @@ func newServe() *cobra.Command {
 		Short: "Answer checks over HTTP",
 		Long: `Serve answers checks over HTTP and JSON, with its state in memory. Without
 --rules it starts with a few rules to try. It stops on SIGINT and SIGTERM, after
-the requests under way are answered.`,
+the requests under way are answered; a second signal ends it at once.`,
 		Example: `  slidegate serve
   slidegate serve --rules rules.yaml --listen 127.0.0.1:9000
   curl -s localhost:8080/v1/check -d '{"event":"sms.send","attrs":{"phone":"13800000000","ip":"192.0.2.9"}}'`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("serve takes its rule file as a flag: write --rules %s", args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, _, err := net.SplitHostPort(listen); err != nil {
+				return fmt.Errorf("--listen %q: it takes an address and a port, as in --listen %s", listen, defaultListen)
+			}
 			return serve(cmd.Context(), rules, listen, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -64,7 +72,11 @@ func serve(ctx context.Context, rules, listen string, stdout, stderr io.Writer) 
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-	return fail(serveUntil(ctx, srv, ln, drainTime))
+	if err := serveUntil(ctx, srv, ln, drainTime); err != nil {
+		return fail(err)
+	}
+	fmt.Fprintln(stdout, "slidegate has stopped.")
+	return nil
 }
 
 // serveUntil serves until ctx ends, then lets the requests under way finish, as

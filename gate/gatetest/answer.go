@@ -15,6 +15,9 @@ type answer struct {
 	words  []string          // without a name, in order: the action, the rule
 	values map[string]string // with a name
 	order  []string          // names that a rewritten line shows by default
+	// windows and shadow are those of the limits that were judged.
+	windows, shadow []slidegate.WindowState
+	why             func() string // what else there is to say where it does not hold; may be nil
 }
 
 func (a *answer) set(name, value string, show bool) {
@@ -52,43 +55,24 @@ func decisionAnswer(d *slidegate.Decision) answer {
 	if d.Message != "" {
 		a.set("message", d.Message, false)
 	}
-	windowAnswers(&a, d.Windows())
-	a.set("by", refusing(d.Windows()), false)
-	a.set("shadow", refusing(d.Shadow()), refusing(d.Shadow()) != "")
+	a.windows, a.shadow = slices.Clone(d.Windows()), slices.Clone(d.Shadow())
+	if refusing(a.shadow, false) != "" { // shown where there is one
+		a.order = append(a.order, "shadow")
+	}
 	return a
-}
-
-// windowAnswers sets used[LIMIT], remaining[LIMIT] and so on.
-func windowAnswers(a *answer, ws []slidegate.WindowState) {
-	for _, w := range ws {
-		at := "[" + w.Limit + "]"
-		a.set("used"+at, slidegate.FormatUnits(w.Used, w.Scale), false)
-		a.set("max"+at, slidegate.FormatUnits(w.Max, w.Scale), false)
-		a.set("remaining"+at, slidegate.FormatUnits(w.Remaining, w.Scale), false)
-		a.set("reset_after"+at, formatDuration(w.ResetAfter), false)
-		if w.RetryAfter > 0 {
-			a.set("retry_after"+at, formatDuration(w.RetryAfter), false)
-		}
-	}
-}
-
-// refusing lists the limits of the windows that refused.
-func refusing(ws []slidegate.WindowState) string {
-	var texts []string
-	for _, w := range ws {
-		if w.Refused {
-			texts = append(texts, w.Limit)
-		}
-	}
-	return strings.Join(texts, ",")
 }
 
 // queryAnswer says how windows stand.
 func queryAnswer(ws []slidegate.WindowState) answer {
-	var a answer
-	windowAnswers(&a, ws)
+	a := answer{windows: ws}
 	for _, w := range ws {
 		a.order = append(a.order, "used["+w.Limit+"]")
+	}
+	var d slidegate.Decision
+	d.Reserve(len(ws), 0)
+	copy(d.Windows(), ws)
+	if w, ok := d.Tightest(); ok {
+		a.set("remaining", slidegate.FormatUnits(w.Remaining, w.Scale), false)
 	}
 	return a
 }
@@ -122,7 +106,7 @@ func (a *answer) holds(want []string) bool {
 			next += i + 1
 			continue
 		}
-		if got, ok := a.values[name]; !equal(value, got) || !ok && value != "" {
+		if got, ok := a.value(name, value); !equal(value, got) || !ok && value != "" {
 			return false
 		}
 	}
@@ -148,21 +132,22 @@ func (a *answer) shown(want []string) string {
 	}
 	named := false
 	for _, w := range want {
-		if name, _, ok := strings.Cut(w, "="); ok {
-			parts = append(parts, a.pair(name))
+		if name, value, ok := strings.Cut(w, "="); ok {
+			parts = append(parts, a.pair(name, value))
 			named = true
 		}
 	}
 	if !named {
 		for _, name := range a.order {
-			parts = append(parts, a.pair(name))
+			parts = append(parts, a.pair(name, ""))
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
-func (a *answer) pair(name string) string {
-	return quote(name + "=" + a.values[name])
+func (a *answer) pair(name, want string) string {
+	value, _ := a.value(name, want)
+	return quote(name + "=" + value)
 }
 
 // outcome is what a line got that was done once or several times.

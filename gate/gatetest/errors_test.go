@@ -57,7 +57,7 @@ func TestLineErrors(t *testing.T) {
 		"RULES at 0s check k=1 -> allow":                              `FILE:2: "k=1": ` + event,
 		"RULES at 0s check e k":                                       `FILE:2: "k": an attribute is name=value`,
 		"RULES at 0s check e =1":                                      `FILE:2: "=1": an attribute is name=value`,
-		"RULES at 0s check e ->allow":                                 `FILE:2: "->allow": an attribute is name=value`,
+		"RULES at 0s check e ->allow":                                 `FILE:2: "->allow": a blank stands behind the arrow: -> allow`,
 		"RULES at 0s check e k=1 k=2":                                 "FILE:2: bad event: attribute k: given twice",
 		"RULES at 0s check e event=1":                                 `FILE:2: bad event: attrs[0]: the name "event" is taken by the name of the event`,
 		"RULES at 0s check e cost=-1":                                 "FILE:2: bad event: cost: -1 is negative; a cost is 0 or more",
@@ -84,12 +84,23 @@ func TestLineErrors(t *testing.T) {
 		"RULES rules none.yaml":                                       "FILE:2: rulefile: open testdata/none.yaml: no such file or directory",
 		"rules /elsewhere/bad.yaml":                                   "FILE:1: testdata/bad.yaml:3:43: rule r: limits[0]: \"1 per 1M\": window \"1M\": M is no unit: say 1m for a minute or 30d for a month\ntestdata/bad.yaml:4:5: rule s: limits: a rule needs limits, such as limits: [100 per 1m]",
 		"RULES at 0s check e k=1 -> allow remainin=":                  `FILE:2: "remainin=": nothing that comes back has the name remainin`,
-		"RULES at 0s check e k=1 -> allow used=1":                     `FILE:2: "used=1": nothing that comes back has the name used`,
+		"RULES at 0s check e k=1 -> allow used=1":                     `FILE:2: "used=1": say of which window, in quotes, as in "used[10 per 24h]=1"`,
 		"RULES at 0s query two k=1 -> \"usd[2 per 10s]=\"":            `FILE:2: "usd[2 per 10s]=": nothing that comes back has the name usd[2 per 10s]`,
 		"RULES at 0s check e k=1 -> \"by[2 per 10s]=\"":               `FILE:2: "by[2 per 10s]=": nothing that comes back has the name by[2 per 10s]`,
 		"RULES at 0s query two k=1 -> \"remaining[2 per 10s=1\"":      `FILE:2: "remaining[2 per 10s=1": nothing that comes back has the name remaining[2 per 10s`,
 		"RULES at 0s query two k=1 k=1":                               "FILE:2: want: query RULE name=value …: bad event: attribute k: given twice",
-		"RULES at 0s nonsense\nat 0s more nonsense\nat 0s and \"more": `FILE:2: unknown word "nonsense"; a line is rules, start, or at TIME check, query, refund or reset`,
+		"RULES at 0s nonsense\nat 0s more nonsense\nat 0s and \"more": "FILE:2: unknown word \"nonsense\"; a line is rules, start, or at TIME check, query, refund or reset\n\t    note: the rest of the script was not run",
+		"RULES at 0s nonsense\n\n # a comment":                        `FILE:2: unknown word "nonsense"; a line is rules, start, or at TIME check, query, refund or reset`,
+		"RULES at 0s check e k=1 allow":                               `FILE:2: "allow": what must come back stands behind an arrow: -> allow`,
+		"RULES at 0s check e k=1 \"used[2 per 10s]=1\"":               `FILE:2: "used[2 per 10s]=1": what must come back stands behind an arrow: -> "used[2 per 10s]=1"`,
+		"RULES at 0s check e k=1 -> allow as one":                     "FILE:2: as one stands in front of the arrow: check … as one -> …",
+		"RULES at 0s check e k=1 -> used[2 per 10s]=1 max=":           `FILE:2: used[2: quote a word with blanks in it: "used[2 per 10s]=1"`,
+		"RULES at 0s check e k=1 -> reject by=2 per 10s remaining=0":  `FILE:2: by=2: quote a word with blanks in it: "by=2 per 10s"`,
+		"RULES at 0s check e k=1 -> retry_after=3m18s":                `FILE:2: retry_after=3m18s: "3m18s" is no time: say 198s`,
+		"RULES at 0s check e k=1 -> retry_after=60":                   `FILE:2: retry_after=60: "60" is no time: say a whole number and us, ms, s, m, h or d`,
+		"RULES at 1h30m check e k=1 -> allow":                         `FILE:2: "1h30m" is no time: say 90m`,
+		"RULES at 0s check both k=1 -> \"used[2 per 1m]=1\"":          `FILE:2: "used[2 per 1m]=1": the rules both-a and both-b have a window of this name: name the rule too, as in "used[both-a: 2 per 1m]=1"`,
+		"RULES at 0s 3x check both k=1 -> \"by=2 per 1m\"":            `FILE:2: "by=2 per 1m": the rules both-a and both-b have a window of this name: name the rule too, as in "by=both-a: 2 per 1m"`,
 	} {
 		script = strings.Replace(script, "RULES ", "rules words.yaml\n", 1)
 		if got, _ := runScript(t, script); got != want {
@@ -102,8 +113,8 @@ func TestLineErrors(t *testing.T) {
 // repetition: the rest happens as it is written.
 func TestFailuresGoOn(t *testing.T) {
 	got, lines := runScript(t, "rules words.yaml\nat 0s..3s/1s check e k=1 -> allow\nat 3s query two k=1 -> \"used[2 per 10s]=2\"\nat 11s check e k=1 -> reject\n")
-	want := wrong(2, "at 0s..3s/1s check e k=1 -> allow", "allow", "at 2s reject two retry_after=8s") + "\n" +
-		wrong(4, "at 11s check e k=1 -> reject", "reject", "at 11s allow remaining=1")
+	want := wrong(2, "at 0s..3s/1s check e k=1 -> allow", "allow", "reject two retry_after=8s\n\t    note: at 2s") + "\n" +
+		wrong(4, "at 11s check e k=1 -> reject", "reject", "allow remaining=1")
 	if got != want || lines != 3 {
 		t.Errorf("%d lines\n got %s\nwant %s", lines, got, want)
 	}

@@ -35,5 +35,5 @@ func ExampleFile() {
 	// 3 expectations
 	// testdata/example.gate:4: at 59s   check sms.send phone=1 -> allow
 	// 	expected: allow
-	// 	     got: at 59s reject sms-phone retry_after=1s
+	// 	     got: reject sms-phone retry_after=1s
 }

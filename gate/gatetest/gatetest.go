@@ -44,19 +44,25 @@ type Failure struct {
 	Line int
 	// Text is the line.
 	Text string
-	// Expected and Got are what comes after the arrow. Both are empty when
-	// the line itself is wrong.
+	// Expected and Got are what comes after the arrow, as scripts spell it.
+	// Both are empty when the line itself is wrong.
 	Expected, Got string
+	// Note is what else there is to say; may be empty.
+	Note string
 	// Err says what is wrong.
 	Err error
 }
 
-// Error returns the failure in three lines.
+// Error returns the failure in a few lines.
 func (f *Failure) Error() string {
-	if f.Err != nil {
-		return fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Err)
+	note := ""
+	if f.Note != "" {
+		note = "\n\t    note: " + f.Note
 	}
-	return fmt.Sprintf("%s:%d: %s\n\texpected: %s\n\t     got: %s", f.File, f.Line, strings.TrimSpace(f.Text), f.Expected, f.Got)
+	if f.Err != nil {
+		return fmt.Sprintf("%s:%d: %v%s", f.File, f.Line, f.Err, note)
+	}
+	return fmt.Sprintf("%s:%d: %s\n\texpected: %s\n\t     got: %s%s", f.File, f.Line, strings.TrimSpace(f.Text), f.Expected, f.Got, note)
 }
 
 // Result counts what was run.
@@ -139,7 +145,11 @@ func runLines(path string, lines []string, o Options, r *Result) {
 	s := &script{path: path, options: o, result: r, labels: map[string]string{}, start: defaultStart()}
 	defer s.close()
 	wrong := func(i int, err error) {
-		r.Failures = append(r.Failures, &Failure{File: path, Line: i + 1, Text: lines[i], Err: err})
+		f := &Failure{File: path, Line: i + 1, Text: lines[i], Err: err}
+		if slices.ContainsFunc(lines[i+1:], doesSomething) {
+			f.Note = "the rest of the script was not run"
+		}
+		r.Failures = append(r.Failures, f)
 	}
 	for i := range lines {
 		l, err := parseLine(i+1, lines[i])
@@ -157,6 +167,12 @@ func runLines(path string, lines []string, o Options, r *Result) {
 	if s.gate == nil {
 		wrong(0, errNoRules)
 	}
+}
+
+// doesSomething reports whether a line is more than blanks and a comment.
+func doesSomething(text string) bool {
+	text = strings.TrimSpace(text)
+	return text != "" && text[0] != '#'
 }
 
 // defaultStart is the instant 0s of a script that does not say.
@@ -180,9 +196,10 @@ func (s *script) close() {
 	}
 }
 
-func (s *script) clock() time.Time { return s.start.Add(s.now) }
+// background is the context of all that a script does.
+var background = context.Background()
 
-var errNoRules = errors.New("a script begins with its rules: rules FILE")
+func (s *script) clock() time.Time { return s.start.Add(s.now) }
 
 // run does what a line says.
 func (s *script) run(l *line) error {
@@ -230,6 +247,9 @@ func (s *script) repeat(l *line, do func(*line) (answer, error)) error {
 		s.now = at
 		for i := range l.count {
 			a, err := do(l)
+			if err == nil {
+				err = a.doubt(l.want)
+			}
 			if err != nil {
 				return err
 			}
@@ -255,11 +275,29 @@ func (s *script) compare(l *line, all *outcome) {
 		s.result.Rewritten++
 		l.text = l.text[:l.head] + " " + rewritten + l.text[l.tail:]
 	default:
+		want := make([]string, len(l.want))
+		for i, w := range l.want {
+			want[i] = quote(w)
+		}
 		s.result.Failures = append(s.result.Failures, &Failure{
-			File: s.path, Line: l.number, Text: l.text, Expected: strings.Join(l.want, " "),
-			Got: fmt.Sprintf("at %s %s", formatDuration(at), got),
+			File: s.path, Line: l.number, Text: l.text, Expected: strings.Join(want, " "), Got: got, Note: note(l, all, at),
 		})
 	}
+}
+
+// note says what else there is to say of a line that failed: when, where it was
+// done at several instants, and what may be the reason.
+func note(l *line, all *outcome, at time.Duration) string {
+	var parts []string
+	if (l.at.every > 0 || l.at.relative) && !all.counting {
+		parts = append(parts, "at "+formatDuration(at))
+	}
+	if all.wrong != nil {
+		if reason := all.wrong.note(l.want); reason != "" {
+			parts = append(parts, reason)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // rules loads a rule file; later in a script it is a reload.
@@ -325,7 +363,11 @@ func (s *script) check(l *line) (answer, error) {
 	if label != "" {
 		s.labels[label] = d.ID.String()
 	}
-	return decisionAnswer(&d), nil
+	a := decisionAnswer(&d)
+	if d.Rule == "" && len(a.windows)+len(a.shadow) == 0 {
+		a.why = func() string { return s.unmet(evs) }
+	}
+	return a, nil
 }
 
 // parseEvents reads one event, or several with + between them.
@@ -351,9 +393,9 @@ func parseEvents(words []string) ([]slidegate.Event, error) {
 
 func (s *script) decide(evs []slidegate.Event) (slidegate.Decision, error) {
 	if len(evs) == 1 {
-		return s.gate.Check(context.Background(), evs[0])
+		return s.gate.Check(background, evs[0])
 	}
-	return s.gate.CheckAll(context.Background(), evs)
+	return s.gate.CheckAll(background, evs)
 }
 
 // query says how the windows of a rule and key stand.
@@ -362,7 +404,7 @@ func (s *script) query(l *line) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	ws, err := s.gate.Query(context.Background(), name, attrs...)
+	ws, err := s.gate.Query(background, name, attrs...)
 	return queryAnswer(ws), err
 }
 
@@ -372,7 +414,7 @@ func (s *script) reset(l *line) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{}, s.gate.Reset(context.Background(), name, attrs...)
+	return answer{}, s.gate.Reset(background, name, attrs...)
 }
 
 func ruleAndKey(l *line) (name string, attrs []slidegate.Attr, err error) {
@@ -392,7 +434,7 @@ func (s *script) refund(l *line) (answer, error) {
 	if !ok {
 		return answer{}, fmt.Errorf("no check was labelled: … as %s", l.args[0])
 	}
-	given, err := s.gate.Refund(context.Background(), id)
+	given, err := s.gate.Refund(background, id)
 	if given {
 		return answer{words: []string{"given"}}, err
 	}

@@ -156,7 +156,7 @@ func TestRunReports(t *testing.T) {
 	path := scriptFile(t, "rules words.yaml\nat 0s check e k=1 -> reject\nat 0s chek e k=1 -> allow\n")
 	got := runRecorded(filepath.Dir(path))
 	want := []string{
-		path + ":2: at 0s check e k=1 -> reject\n\texpected: reject\n\t     got: at 0s allow remaining=1",
+		path + ":2: at 0s check e k=1 -> reject\n\texpected: reject\n\t     got: allow remaining=1",
 		path + `:3: unknown word "chek"; a line is rules, start, or at TIME check, query, refund or reset`,
 	}
 	if strings.Join(got.errors, "\n") != strings.Join(want, "\n") || got.fatals != nil {

@@ -88,12 +88,10 @@ func (l *line) check() error {
 	if every := l.at.every; every > 0 && int64((l.at.to-l.at.from)/every) >= int64(maxTimes/l.count) {
 		return fmt.Errorf("a line is done at most %d times", maxTimes)
 	}
-	for _, w := range l.want {
-		if name, _, named := strings.Cut(w, "="); named && !known(name) {
-			return fmt.Errorf("%q: nothing that comes back has the name %s", w, name)
-		}
+	if err := l.checkWant(); err != nil {
+		return err
 	}
-	return nil
+	return l.checkArgs()
 }
 
 // split cuts a line into words at white space, up to a comment. Double quotes
@@ -202,12 +200,18 @@ func parseDuration(text string) (time.Duration, error) {
 			return time.Duration(n) * u.unit, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no time: say a whole number and us, ms, s, m, h or d", text)
+	return 0, noTime(text)
 }
 
-// formatDuration writes d in the largest of s, ms, us that is exact.
+// formatDuration writes d in the largest of h, m, s, ms, us that is exact.
 func formatDuration(d time.Duration) string {
 	switch {
+	case d == 0:
+		return "0s"
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
 	case d%time.Second == 0:
 		return fmt.Sprintf("%ds", d/time.Second)
 	case d%time.Millisecond == 0:

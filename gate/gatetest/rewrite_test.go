@@ -82,7 +82,7 @@ func TestRewriteCannot(t *testing.T) {
 	if got != want || r.Rewritten != 2 || len(r.Failures) != 2 {
 		t.Fatalf("%d rewritten, failures %v\n got %q\nwant %q", r.Rewritten, r.Failures, got, want)
 	}
-	if r.Failures[0].Line != 3 || r.Failures[0].Got != `at 0s "reset_after[2 per 10s]=10s"` || r.Failures[1].Line != 5 || r.Failures[1].Err == nil {
+	if r.Failures[0].Line != 3 || r.Failures[0].Got != `"reset_after[2 per 10s]=10s"` || r.Failures[0].Note != "at 0s" || r.Failures[1].Line != 5 || r.Failures[1].Err == nil {
 		t.Errorf("failures %v", r.Failures)
 	}
 	for _, line := range []string{

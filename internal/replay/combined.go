@@ -23,6 +23,8 @@ const maxBytesDigits = 19
 //
 //	ip ident user [time] "METHOD path PROTOCOL" status bytes "referer" "user agent"
 //
+// also with vhost:port in front of them, as Debian's vhost_combined has it.
+//
 // What follows the user agent is not read: many servers write more there. A
 // line that was cut inside referer or user agent is read as far as it goes;
 // one that was cut before that does not parse.
@@ -34,6 +36,7 @@ type combinedParser struct {
 
 // parse fills rec from line.
 func (p *combinedParser) parse(line string, rec *Record) (TimeKind, error) {
+	vhost, line := cutVhost(line)
 	ip, rest, _ := cutByte(line, ' ')
 	_, rest, ok := cutByte(rest, ' ')
 	if ip == "" || !ok {
@@ -46,6 +49,9 @@ func (p *combinedParser) parse(line string, rec *Record) (TimeKind, error) {
 	attrs := append(rec.Event.Attrs[:0], slidegate.String("ip", ip))
 	if user != "-" && user != "" {
 		attrs = append(attrs, slidegate.String("user", decodeEscapes(user)))
+	}
+	if vhost != "" {
+		attrs = append(attrs, slidegate.String("vhost", vhost))
 	}
 	if !strings.HasPrefix(rest, ` "`) {
 		return KindNone, errNoRequest
@@ -63,6 +69,24 @@ func (p *combinedParser) parse(line string, rec *Record) (TimeKind, error) {
 	attrs, _ = appendQuoted(attrs, "user_agent", rest)
 	rec.Event = slidegate.Event{Name: p.event, Attrs: attrs, Time: time.UnixMicro(micros).UTC()}
 	return KindCommonLog, nil
+}
+
+// cutVhost cuts off the name and the port of a host that stand in front of a
+// line: host:port ip ident user [. Where three words and not four stand in front
+// of the bracket, the first is the address, perhaps with a port.
+func cutVhost(line string) (vhost, rest string) {
+	word, rest, _ := cutByte(line, ' ')
+	colon := strings.LastIndexByte(word, ':')
+	if colon <= 0 || !allDigits(word[colon+1:]) || word[0] != '[' && strings.IndexByte(word, ':') != colon {
+		return "", line // also where the word is an IPv6 address
+	}
+	ip, behind, _ := cutByte(rest, ' ')
+	_, behind, _ = cutByte(behind, ' ')
+	user, _, ok := cutByte(behind, ' ')
+	if !ok || ip == "" || ip == "-" || strings.HasPrefix(user, "[") {
+		return "", line
+	}
+	return word[:colon], rest
 }
 
 // userAndTime reads the user and the time in brackets. A user may hold spaces

@@ -45,6 +45,12 @@ func TestCombined(t *testing.T) {
 		{"more behind the common format", `h - - ` + stamp + ` "GET / HTTP/1.1" 200 1 0.004`, `http ip=h method=GET path=/ status=#200 bytes=#1`},
 		{"cut in the user agent", `h - - ` + stamp + ` "GET / HTTP/1.1" 200 1 "-" "Mozilla/5.0 (X`, `http ip=h method=GET path=/ status=#200 bytes=#1 user_agent=Mozilla/5.0 (X`},
 		{"cut in the referer", `h - - ` + stamp + ` "GET / HTTP/1.1" 200 1 "http://`, `http ip=h method=GET path=/ status=#200 bytes=#1 referer=http://`},
+		{"virtual host", `www.example:443 192.0.2.1 - - ` + stamp + ` "GET / HTTP/1.1" 200 1 "-" "b"`, `http ip=192.0.2.1 vhost=www.example method=GET path=/ status=#200 bytes=#1 user_agent=b`},
+		{"virtual host and user", `www.example:80 2001:db8::1 - a b ` + stamp + ` "GET / HTTP/1.1" 200 1`, `http ip=2001:db8::1 user=a b vhost=www.example method=GET path=/ status=#200 bytes=#1`},
+		{"virtual host that is an address", `[2001:db8::2]:80 192.0.2.1 - - ` + stamp + ` "GET / HTTP/1.1" 200 1`, `http ip=192.0.2.1 vhost=[2001:db8::2] method=GET path=/ status=#200 bytes=#1`},
+		{"address and port", `192.0.2.1:4711 - a b ` + stamp + ` "GET / HTTP/1.1" 200 1`, `http ip=192.0.2.1:4711 user=a b method=GET path=/ status=#200 bytes=#1`},
+		{"address and port, and an ident", `192.0.2.1:4711 me a ` + stamp + ` "GET / HTTP/1.1" 200 1`, `http ip=192.0.2.1:4711 user=a method=GET path=/ status=#200 bytes=#1`},
+		{"address that ends in digits", `2001:db8::1 me a b ` + stamp + ` "GET / HTTP/1.1" 200 1`, `http ip=2001:db8::1 user=a b method=GET path=/ status=#200 bytes=#1`},
 		{"bytes as they are", "h - \x00\xff " + stamp + ` "GET /` + "\xc3" + ` HTTP/1.1" 200 1`, "http ip=h user=\x00\xff method=GET path=/\xc3 status=#200 bytes=#1"},
 	} {
 		var rec Record

@@ -80,7 +80,7 @@ func TestCSVSkips(t *testing.T) {
 			t.Errorf("%s: %q, %v, %d skipped", c.name, got, err, r.Skipped())
 			continue
 		}
-		if first := r.FirstSkipped()[0]; first.Line != 2 || !strings.Contains(first.Reason, c.reason) {
+		if first := r.Skips().First[0]; first.Line != 2 || !strings.Contains(first.Reason, c.reason) {
 			t.Errorf("%s: %+v, want line 2 and %q", c.name, first, c.reason)
 		}
 	}

@@ -8,7 +8,7 @@
 //   - combined: access logs of Apache and nginx, also the common format
 //     without referer and user agent, and lines with more fields behind them.
 //     Attributes: ip, user, method, path, query, status, bytes, referer and
-//     user_agent; "-" means absent. path is what stands before the first "?",
+//     user_agent, and vhost where a line begins with vhost:port; "-" means absent. path is what stands before the first "?",
 //     query what stands behind it, both as written. Where the request line is
 //     none (a TLS handshake sent to a plain port, a lone "-") the attribute
 //     request holds it as written, and method, path and query are absent.
@@ -32,7 +32,7 @@
 // seconds taken for milliseconds make every answer wrong.
 //
 // A line that cannot be read is never dropped in silence: it is counted, and
-// the first few are kept with the reason. Empty lines are no lines.
+// the first of each reason are kept. Empty lines are no lines.
 //
 // [Sort] puts the events in the order of their times in bounded memory.
 package replay

@@ -37,7 +37,7 @@ a line of something else
 	for _, f := range r.Files() {
 		fmt.Printf("%s: %s, %s: %d events, %d skipped\n", f.Name, f.Format, f.Times, f.Events, f.Skipped)
 	}
-	for _, s := range r.FirstSkipped() {
+	for _, s := range r.Skips().First {
 		fmt.Printf("%s:%d: %s\n", s.File, s.Line, s.Text)
 	}
 	// Output:

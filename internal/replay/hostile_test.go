@@ -97,7 +97,7 @@ func TestBrokenLines(t *testing.T) {
 				checkSane(t, line, f.Times, rec)
 			case !errors.Is(err, io.EOF):
 				t.Errorf("%q: %v", line, err)
-			case strings.TrimSpace(line) != "" && (r.Skipped() != 1 || r.FirstSkipped()[0].Reason == ""):
+			case strings.TrimSpace(line) != "" && (r.Skipped() != 1 || r.Skips().First[0].Reason == ""):
 				t.Errorf("%q: dropped in silence: %+v", line, f)
 			}
 		}
@@ -153,7 +153,7 @@ func TestLineBound(t *testing.T) {
 		if n := strings.Count(got, "http "); int64(n) != 3-skipped || r.Skipped() != skipped || err != nil {
 			t.Errorf("%+d bytes: %d events, %d skipped, %v", extra, n, r.Skipped(), err)
 		}
-		for _, s := range r.FirstSkipped() {
+		for _, s := range r.Skips().First {
 			if s.Line != 2 || len(s.Text) > 2*skipTextLength {
 				t.Errorf("%+d bytes: line %d, %d bytes kept", extra, s.Line, len(s.Text))
 			}

@@ -72,11 +72,13 @@ func (j *judging) one(ctx context.Context, rec *Record) error {
 	d, err := j.gate.Check(ctx, ev)
 	if err != nil {
 		j.sum.Skipped++
+		j.sum.Unjudged++
 		j.clock.Store(before)
 		return err
 	}
 	if late {
 		j.sum.Late++
+		j.sum.LateMax = max(j.sum.LateMax, time.Duration(before-at)*time.Microsecond)
 	}
 	j.sum.add(j.plan, &ev, &d, j.clock.Load())
 	return nil

@@ -121,12 +121,12 @@ func TestCSVRoundTrip(t *testing.T) {
 		for _, row := range rows[1:] {
 			rec, err := r.Next()
 			if err != nil {
-				t.Fatalf("%q: %v, %+v", b.String(), err, r.FirstSkipped())
+				t.Fatalf("%q: %v, %+v", b.String(), err, r.Skips().First)
 			}
 			checkRow(t, rows[0], row, rec)
 		}
 		if _, err := r.Next(); !errors.Is(err, io.EOF) || r.Skipped() != 0 {
-			t.Fatalf("%q: behind the last row %v, %+v", b.String(), err, r.FirstSkipped())
+			t.Fatalf("%q: behind the last row %v, %+v", b.String(), err, r.Skips().First)
 		}
 	}
 }

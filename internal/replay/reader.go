@@ -14,7 +14,7 @@ import (
 const (
 	// DefaultEvent is the name of events whose line gives none.
 	DefaultEvent = "http"
-	// DefaultKeepSkipped is how many of the lines that do not parse are kept.
+	// DefaultKeepSkipped is how many reasons why lines do not parse are kept.
 	DefaultKeepSkipped = 5
 
 	// skipTextLength is how many bytes of such a line are kept.
@@ -35,9 +35,9 @@ type Options struct {
 	// ts and @timestamp. Access logs have their time in one place and do not
 	// need it.
 	TimeField string
-	// KeepSkipped is how many of the lines that do not parse are kept to be
-	// shown; all are counted. 0 means [DefaultKeepSkipped], a negative number
-	// none.
+	// KeepSkipped is how many reasons why lines do not parse are kept to be
+	// shown, each with its first line; all are counted. 0 means
+	// [DefaultKeepSkipped], a negative number none.
 	KeepSkipped int
 }
 
@@ -53,17 +53,6 @@ type Record struct {
 	// Line is the number of the line, from 1; of a row of a table that spans
 	// lines, the first.
 	Line int
-}
-
-// Skip is one line that did not parse.
-type Skip struct {
-	// File and Line say where, as in [Record].
-	File string
-	Line int
-	// Text is the beginning of the line, with control characters escaped.
-	Text string
-	// Reason is what is wrong with it.
-	Reason string
 }
 
 // File is what is known of one log. All of it is known once the log was read
@@ -111,8 +100,7 @@ type Reader struct {
 	rec    Record
 	err    error
 
-	skipped int64
-	first   []Skip
+	skipped Skips
 
 	read  atomic.Int64
 	total int64
@@ -134,7 +122,7 @@ func Open(paths []string, stdin io.Reader, opt Options) (*Reader, error) {
 	if opt.KeepSkipped == 0 {
 		opt.KeepSkipped = DefaultKeepSkipped
 	}
-	r := &Reader{opt: opt, stdin: stdin, inputs: inputs}
+	r := &Reader{opt: opt, stdin: stdin, inputs: inputs, skipped: Skips{Keep: opt.KeepSkipped}}
 	for _, in := range inputs {
 		if in.size < 0 || r.total < 0 {
 			r.total = -1
@@ -200,15 +188,10 @@ func (r *Reader) parse(line []byte) bool {
 
 // skip counts a line that does not parse.
 func (r *Reader) skip(line []byte, reason error) {
-	r.skipped++
 	r.files[len(r.files)-1].Skipped++
-	if len(r.first) < r.opt.KeepSkipped {
-		r.first = append(r.first, Skip{
-			File: r.cur.name, Line: r.cur.lines.line,
-			Text:   shorten(string(line[:min(len(line), skipTextLength+1)]), skipTextLength),
-			Reason: reason.Error(),
-		})
-	}
+	r.skipped.Add(r.cur.name, r.cur.lines.line, reason.Error(), func() string {
+		return shorten(string(line[:min(len(line), skipTextLength+1)]), skipTextLength)
+	})
 }
 
 // openNext opens the next log, or returns io.EOF when there is none.
@@ -332,11 +315,10 @@ func (r *Reader) Close() error {
 func (r *Reader) Progress() (read, total int64) { return r.read.Load(), r.total }
 
 // Skipped returns how many lines did not parse.
-func (r *Reader) Skipped() int64 { return r.skipped }
+func (r *Reader) Skipped() int64 { return r.skipped.Total }
 
-// FirstSkipped returns the first of the lines that did not parse; see
-// [Options].
-func (r *Reader) FirstSkipped() []Skip { return r.first }
+// Skips returns why lines did not parse. It is good until Next is called.
+func (r *Reader) Skips() *Skips { return &r.skipped }
 
 // Files returns what is known of each log that was opened, in their order.
 func (r *Reader) Files() []File { return r.files }

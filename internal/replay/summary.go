@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"encoding/json"
 	"hash/maphash"
 	"maps"
 	"slices"
@@ -19,19 +18,29 @@ const (
 	maxNames = 100_000
 	// maxKeys bounds the keys of a rule that are counted one by one.
 	maxKeys = 5_000_000
+	// maxEventNames bounds the names of events that are remembered, and
+	// maxLimits the limits of a rule, with those of its overrides.
+	maxEventNames, maxLimits = 100, 1000
 )
 
 // Summary says what became of the events of a log.
 type Summary struct {
-	// Events counts the events that were judged, Skipped those that were not.
-	Events, Skipped int64
-	// Late counts the events that were older than the newest before them.
-	Late int64
+	// Events counts the events that were judged, Skipped the lines and events
+	// that were not. Unjudged counts those of the latter that were understood,
+	// but that the rules could not read.
+	Events, Skipped, Unjudged int64
+	// Late counts the events that were older than the newest before them;
+	// LateMax is by how much at most.
+	Late    int64
+	LateMax time.Duration
 	// Admitted and Refused count verdicts; Ceiling those that were refused
 	// because the engine held as many keys as it may, by no rule.
 	Admitted, Refused, Ceiling int64
 	// First and Last are the times of the first and the last verdict.
 	First, Last time.Time
+	// Names are the names of the events that were judged, as far as there are
+	// not too many.
+	Names map[string]int64
 	// Rules are those of the plan, in order.
 	Rules []*RuleSummary
 }
@@ -53,6 +62,8 @@ type RuleSummary struct {
 	KeysCapped        bool
 	// Top are the most refused keys.
 	Top []KeySummary
+	// Limits are the limits of the rule, then those of overrides that refused.
+	Limits []LimitSummary
 	// Busiest is the second with the most events, and their number.
 	Busiest      time.Time
 	BusiestCount int64
@@ -67,6 +78,14 @@ type RuleSummary struct {
 	scratch  []byte
 }
 
+// LimitSummary is one limit and how many events it had no room for. An event
+// for which several limits had none counts in each.
+type LimitSummary struct {
+	Limit   string
+	Shadow  bool
+	Refused int64
+}
+
 // KeySummary is one key and how often it was refused.
 type KeySummary struct {
 	Key     []slidegate.Attr
@@ -74,14 +93,16 @@ type KeySummary struct {
 }
 
 func newSummary(plan *rule.Plan) *Summary {
-	s := &Summary{}
+	s := &Summary{Names: map[string]int64{}}
 	for _, r := range plan.Rules() {
 		shadow := true
+		var limits []LimitSummary
 		for _, l := range r.All() {
 			shadow = shadow && l.Shadow
+			limits = append(limits, LimitSummary{Limit: l.Text, Shadow: l.Shadow})
 		}
 		s.Rules = append(s.Rules, &RuleSummary{
-			Name: r.Name, Shadow: shadow, maxKeys: maxKeys, maxNames: maxNames, seed: maphash.MakeSeed(),
+			Name: r.Name, Shadow: shadow, Limits: limits, maxKeys: maxKeys, maxNames: maxNames, seed: maphash.MakeSeed(),
 			keys: map[uint64]int64{}, names: map[uint64][]slidegate.Attr{},
 		})
 	}
@@ -95,6 +116,9 @@ func (s *Summary) add(plan *rule.Plan, ev *slidegate.Event, d *slidegate.Decisio
 		s.First = s.Last
 	}
 	s.Events++
+	if _, known := s.Names[ev.Name]; known || len(s.Names) < maxEventNames {
+		s.Names[ev.Name]++
+	}
 	if d.Admitted() {
 		s.Admitted++
 	} else {
@@ -123,8 +147,8 @@ func (s *RuleSummary) add(r *rule.Compiled, ev *slidegate.Event, d *slidegate.De
 	if s.inside++; s.inside > s.BusiestCount {
 		s.BusiestCount, s.Busiest = s.inside, time.Unix(s.second, 0).UTC()
 	}
-	trial := refusedBy(d.Shadow(), r.Name)
-	refused := found == rule.KeyReject || refusedBy(d.Windows(), r.Name) || s.Shadow && trial
+	trial := s.refusedBy(d.Shadow(), true)
+	refused := s.refusedBy(d.Windows(), false) || found == rule.KeyReject || s.Shadow && trial
 	if trial && !s.Shadow {
 		s.ShadowRefused++
 	}
@@ -138,9 +162,33 @@ func (s *RuleSummary) add(r *rule.Compiled, ev *slidegate.Event, d *slidegate.De
 	}
 }
 
-// refusedBy reports whether a window of the rule had no room.
-func refusedBy(ws []slidegate.WindowState, name string) bool {
-	return slices.ContainsFunc(ws, func(w slidegate.WindowState) bool { return w.Refused && w.Rule == name })
+// refusedBy counts the windows of the rule that had no room, and reports
+// whether there were any.
+func (s *RuleSummary) refusedBy(ws []slidegate.WindowState, shadow bool) bool {
+	refused := false
+	for i := range ws {
+		if w := &ws[i]; w.Refused && w.Rule == s.Name {
+			refused = true
+			s.countLimit(w.Limit, shadow)
+		}
+	}
+	return refused
+}
+
+func (s *RuleSummary) countLimit(text string, shadow bool) {
+	at := slices.IndexFunc(s.Limits, func(l LimitSummary) bool { return l.Limit == text && l.Shadow == shadow })
+	if at < 0 && len(s.Limits) < maxLimits {
+		at = len(s.Limits)
+		s.Limits = append(s.Limits, LimitSummary{Limit: text, Shadow: shadow})
+	}
+	if at >= 0 {
+		s.Limits[at].Refused++
+	}
+}
+
+// Mixed reports whether the rule has shadow limits beside others.
+func (s *RuleSummary) Mixed() bool {
+	return !s.Shadow && slices.ContainsFunc(s.Limits, func(l LimitSummary) bool { return l.Shadow })
 }
 
 func (s *RuleSummary) count(h uint64, r *rule.Compiled, ev *slidegate.Event, refused bool) {
@@ -194,45 +242,4 @@ func (s *Summary) Finish() {
 	for _, r := range s.Rules {
 		r.Top = r.top()
 	}
-}
-
-// MarshalJSON returns the summary in its stable form. Fields may be added to
-// it; none is renamed or removed.
-func (s *Summary) MarshalJSON() ([]byte, error) {
-	type jsonKey struct {
-		Key     map[string]string `json:"key"`
-		Refused int64             `json:"refused"`
-	}
-	type jsonRule struct {
-		Name        string    `json:"name"`
-		Shadow      bool      `json:"shadow,omitempty"`
-		Admitted    int64     `json:"admitted"`
-		Refused     int64     `json:"refused"`
-		Trial       int64     `json:"shadow_refused,omitempty"`
-		Keys        int64     `json:"keys"`
-		KeysRefused int64     `json:"keys_refused"`
-		KeysCapped  bool      `json:"keys_capped,omitempty"`
-		Top         []jsonKey `json:"top"`
-	}
-	out := struct {
-		Events   int64      `json:"events"`
-		Skipped  int64      `json:"skipped"`
-		Late     int64      `json:"late"`
-		Admitted int64      `json:"admitted"`
-		Refused  int64      `json:"refused"`
-		Ceiling  int64      `json:"ceiling,omitempty"`
-		Rules    []jsonRule `json:"rules"`
-	}{s.Events, s.Skipped, s.Late, s.Admitted, s.Refused, s.Ceiling, []jsonRule{}}
-	for _, r := range s.Rules {
-		j := jsonRule{r.Name, r.Shadow, r.Admitted, r.Refused, r.ShadowRefused, r.Keys, r.KeysRefused, r.KeysCapped, []jsonKey{}}
-		for _, k := range r.Top {
-			key := map[string]string{}
-			for _, a := range k.Key {
-				key[a.Name] = a.Value.String()
-			}
-			j.Top = append(j.Top, jsonKey{key, k.Refused})
-		}
-		out.Rules = append(out.Rules, j)
-	}
-	return json.Marshal(out)
 }

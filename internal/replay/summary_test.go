@@ -237,7 +237,7 @@ func TestSummaryBounds(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	text, err := json.Marshal(sum)
-	if want := `{"name":"ban","admitted":0,"refused":8,"keys":3,"keys_refused":3,"keys_capped":true,"top":[{"key":{"ip":"192.0.2.1"},"refused":2},{"key":{"ip":"192.0.2.2"},"refused":1}]}`; err != nil || !strings.Contains(string(text), want) {
+	if want := `{"name":"ban","admitted":0,"refused":8,"keys":3,"keys_refused":3,"keys_capped":true,"top":[{"key":{"ip":"192.0.2.1"},"refused":2},{"key":{"ip":"192.0.2.2"},"refused":1}],`; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("got %s, %v", text, err)
 	}
 }
@@ -259,9 +259,9 @@ func TestSummaryJSON(t *testing.T) {
 	}
 	got, err := json.Marshal(judged(t, p, l))
 	want := `{"events":3,"skipped":0,"late":0,"admitted":2,"refused":1,"rules":[` +
-		`{"name":"user-path","admitted":2,"refused":1,"keys":2,"keys_refused":1,"top":[{"key":{"path":"/\u003ca\u003e","user":"z\n\"é\""},"refused":1}]},` +
-		`{"name":"all","shadow":true,"admitted":1,"refused":2,"keys":1,"keys_refused":1,"top":[{"key":{},"refused":2}]},` +
-		`{"name":"none","shadow":true,"admitted":0,"refused":0,"keys":0,"keys_refused":0,"top":[]}]}`
+		`{"name":"user-path","admitted":2,"refused":1,"keys":2,"keys_refused":1,"top":[{"key":{"path":"/\u003ca\u003e","user":"z\n\"é\""},"refused":1}],"limits":[{"limit":"1 per 1m","refused":1}]},` +
+		`{"name":"all","shadow":true,"admitted":1,"refused":2,"keys":1,"keys_refused":1,"top":[{"key":{},"refused":2}],"limits":[{"limit":"1 per 1m","shadow":true,"refused":2},{"limit":"2 per 1m","shadow":true,"refused":1}]},` +
+		`{"name":"none","shadow":true,"admitted":0,"refused":0,"keys":0,"keys_refused":0,"top":[],"limits":[{"limit":"1 per 1m","shadow":true,"refused":0}]}]}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n got %s\nwant %s", err, got, want)
 	}

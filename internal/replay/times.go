@@ -78,13 +78,17 @@ const (
 	secondsPerDay   = 86_400
 )
 
-// parseTime reads a time in any of the ways of [TimeKind] but that of access
-// logs, and returns it in microseconds since 1970, cut down to whole ones.
+// parseTime reads a time in any of the ways of [TimeKind], and returns it in
+// microseconds since 1970, cut down to whole ones.
 func parseTime(s string) (micros int64, kind TimeKind, err error) {
 	s = strings.TrimSpace(s)
-	if len(s) > 4 && s[4] == '-' {
+	switch {
+	case len(s) > 4 && s[4] == '-':
 		micros, kind, err = parseDateTime(s)
-	} else {
+	case len(s) > 2 && s[2] == '/':
+		micros, err = parseCommonTime(s)
+		kind = KindCommonLog
+	default:
 		micros, kind, err = parseEpoch(s)
 	}
 	if err == nil && (micros < 0 || micros > maxMicros) {
@@ -98,7 +102,7 @@ func outOfRange(s string) error {
 }
 
 func notATime(s string) error {
-	return fmt.Errorf("%s is not a time: RFC 3339, 2006-01-02 15:04:05, or an epoch in s, ms, µs or ns", printable(s, 40))
+	return fmt.Errorf("%s is not a time: RFC 3339, 2006-01-02 15:04:05, 02/Jan/2006:15:04:05 +0000, or an epoch in s, ms, µs or ns", printable(s, 40))
 }
 
 // parseEpoch reads digits, with or without a fraction. Its unit follows from
