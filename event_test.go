@@ -54,12 +54,8 @@ func TestManyAttributes(t *testing.T) {
 	for i := range 200_000 {
 		e.Attrs = append(e.Attrs, slidegate.Int(fmt.Sprint("a", i), 1))
 	}
-	start := time.Now()
 	if err := e.Validate(); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("took %v", took)
 	}
 	e.Attrs = append(e.Attrs, slidegate.Int("a7", 1))
 	if err := e.Validate(); !errors.Is(err, slidegate.ErrEvent) || !strings.Contains(err.Error(), "attribute a7: given twice") {

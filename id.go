@@ -45,8 +45,11 @@ type ID struct {
 	n      int32
 }
 
-// MakeID starts the id of a decision. A nonce should be random.
-func MakeID(s Sealer, nonce uint64) ID { return ID{sealer: s, nonce: nonce} }
+// Start makes id the id of a decision, in place and without receipts. A nonce
+// should be random.
+func (id *ID) Start(s Sealer, nonce uint64) {
+	id.sealer, id.nonce, id.n, id.spill = s, nonce, 0, nil
+}
 
 // Add appends a receipt.
 func (id *ID) Add(r Receipt) {
@@ -102,7 +105,8 @@ func ParseID(s Sealer, text string) (ID, error) {
 	if !ok || len(body) < 8 {
 		return ID{}, fmt.Errorf("%w: %q is cut short, changed, or not made by this engine", ErrID, shorten(text))
 	}
-	id := MakeID(s, binary.BigEndian.Uint64(body))
+	var id ID
+	id.Start(s, binary.BigEndian.Uint64(body))
 	for rest := body[8:]; len(rest) > 0; {
 		r, n := readReceipt(rest)
 		if n <= 0 {

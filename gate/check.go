@@ -16,16 +16,15 @@ import (
 // the event, that ctx ended, or that the store failed; then nothing was charged.
 //
 // It allocates nothing for up to four windows, unless a window grows.
-func (g *Gate) Check(ctx context.Context, ev slidegate.Event) (slidegate.Decision, error) {
+func (g *Gate) Check(ctx context.Context, ev slidegate.Event) (d slidegate.Decision, err error) {
 	sc := g.begin()
 	defer g.end(sc)
-	if err := g.add(sc, &ev, -1); err != nil {
-		return slidegate.Decision{}, err
+	if err = g.add(sc, &ev, -1); err != nil {
+		return d, err
 	}
-	if err := sc.decide(ctx, g.store); err != nil {
-		return slidegate.Decision{}, err
+	if err = sc.decide(ctx, g.store); err != nil {
+		return d, err
 	}
-	var d slidegate.Decision
 	g.answer(&d, sc, 0)
 	return d, nil
 }
@@ -219,13 +218,21 @@ func (sc *scratch) item(a *rule.Active, cost int64, from int) {
 		sc.merge[k] = len(sc.items)
 	}
 	sc.notes = append(sc.notes, note{active: a, from: from, to: len(sc.keys)})
-	sc.items = append(sc.items, store.Item{
-		Window:       sc.live.windows[a.ID],
-		Limit:        a.Params,
-		Cost:         cost,
-		Shadow:       a.Shadow,
-		CountRefused: a.CountRefused,
-	})
+	it := sc.next()
+	it.Window, it.Limit, it.Cost = sc.live.windows[a.ID], a.Params, cost
+	it.Shadow, it.CountRefused = a.Shadow, a.CountRefused
+	it.Charged, it.Receipt = false, slidegate.Receipt{}
+}
+
+// next returns the next item, to be filled in place: items are large, and copies
+// of a struct that was just written are slow.
+func (sc *scratch) next() *store.Item {
+	n := len(sc.items)
+	if n == cap(sc.items) {
+		sc.items = append(sc.items, store.Item{})
+	}
+	sc.items = sc.items[:n+1]
+	return &sc.items[n]
 }
 
 // addCost adds costs and stops at the largest number.
@@ -274,7 +281,7 @@ func (g *Gate) answer(d *slidegate.Decision, sc *scratch, i int) {
 		d.Rule, d.Message = denied.Name, denied.Message
 		d.RetryAfter, d.RetryAfterEvents, d.Never = 0, 0, false
 	}
-	d.ID = slidegate.MakeID(g.sealer, rand.Uint64())
+	d.ID.Start(g.sealer, rand.Uint64())
 	for j := range items {
 		if items[j].Receipt.Seq != 0 { // a refused check that was recorded has none
 			d.ID.Add(items[j].Receipt)

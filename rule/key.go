@@ -183,6 +183,9 @@ func (s *source) append(b []byte, v slidegate.Value) ([]byte, error) {
 	var buf [64]byte
 	text := buf[:0]
 	if s.address {
+		if text, ok := v.Literal(); ok && s.v4 == 32 && isPlainIPv4(text) && !v.IsNumber() {
+			return appendPartString(b, text), nil
+		}
 		addr, err := parseAddress(v)
 		if err != nil {
 			return b, fmt.Errorf("%w: attribute %s: %w", slidegate.ErrEvent, s.attr, err)
@@ -198,6 +201,29 @@ func (s *source) append(b []byte, v slidegate.Value) ([]byte, error) {
 		text = text[:s.chars] // numbers are ASCII
 	}
 	return appendPart(b, text), nil
+}
+
+// isPlainIPv4 reports whether text is an IPv4 address in its canonical form,
+// which needs no parsing and printing.
+func isPlainIPv4(text string) bool {
+	if len(text) > 15 {
+		return false
+	}
+	dots, number, digits := 0, 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '.' && digits > 0 && dots < 3:
+			dots, number, digits = dots+1, 0, 0
+		case c >= '0' && c <= '9' && (digits == 0 || number > 0):
+			number, digits = number*10+int(c-'0'), digits+1
+		default:
+			return false
+		}
+		if number > 255 {
+			return false
+		}
+	}
+	return dots == 3 && digits > 0
 }
 
 // appendAddress appends addr cut to the prefix: 192.0.2.1 as it is,

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -195,4 +196,18 @@ func TestKeyErrors(t *testing.T) {
 			t.Errorf("key %q: %v; want %q", part, err, want)
 		}
 	}
+}
+
+// TestPlainIPv4 holds the short way for addresses against the long one.
+func TestPlainIPv4(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(
+			rapid.StringMatching(`[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}`),
+			rapid.StringMatching(`[0-9.]{0,16}`),
+		).Draw(t, "text")
+		addr, err := netip.ParseAddr(text)
+		if want := err == nil && addr.String() == text; isPlainIPv4(text) != want {
+			t.Fatalf("%q: %v, %v %v", text, !want, addr, err)
+		}
+	})
 }

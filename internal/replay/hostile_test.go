@@ -8,12 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Lines made to cost much: each is as long as a line may be, and whoever looks
-// at a byte again for every byte needs hours for it. The bound is a thousand
-// times what they take.
+// at a byte again for every byte needs hours for it and meets the time-out of
+// the test.
 func TestHostileLinesCostLittle(t *testing.T) {
 	fill := func(unit string) string { return strings.Repeat(unit, maxLine/len(unit)) }
 	combined := `h - - ` + stamp + ` "GET / HTTP/1.1" 200 1 "`
@@ -39,11 +38,9 @@ func TestHostileLinesCostLittle(t *testing.T) {
 	} {
 		line = line[:min(len(line), maxLine)]
 		for _, format := range []Format{FormatAuto, FormatCombined, FormatJSON, FormatCSV} {
-			start := time.Now()
-			_, _, _ = readAll(t, line+"\n", Options{Format: format})
-			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("%s as %s took %s", name, format, took)
-			}
+			t.Run(name+" as "+format.String(), func(t *testing.T) {
+				_, _, _ = readAll(t, line+"\n", Options{Format: format})
+			})
 		}
 	}
 }
@@ -59,10 +56,9 @@ func TestHostileTablesCostLittle(t *testing.T) {
 		"quotes only":          "\"\"\"\"\"\n",
 	} {
 		data := "ts,a\n1,\"open\n" + strings.Repeat(row, 3<<19/len(row))
-		start := time.Now()
 		_, r, err := readAll(t, data, Options{})
-		if took := time.Since(start); took > 20*time.Second || err != nil {
-			t.Errorf("%s took %s, %v", name, took, err)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 		// Whatever is made of it, each line is read once.
 		if f := r.Files()[0]; f.Lines != int64(strings.Count(data, "\n")) {

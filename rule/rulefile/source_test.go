@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestCheck(t *testing.T) {
@@ -61,23 +60,16 @@ func TestClamp(t *testing.T) {
 // TestDeepFirst checks that depth is refused while reading, not after.
 func TestDeepFirst(t *testing.T) {
 	for _, one := range []string{"[", "{a: ", "- ", "? "} {
-		began := time.Now()
 		got := structural(strings.Repeat(one, maxFile/len(one)))
 		if len(got) != 1 || !strings.HasSuffix(got[0], deep) {
 			t.Errorf("%q: got %q", one, got)
-		}
-		if d := time.Since(began); d > 5*time.Second {
-			t.Errorf("%q takes %v", one, d)
 		}
 	}
 }
 
 // TestLargeFiles reads texts in which work that grows with the square of the
-// size would not end: at 256 KiB each takes well under a second.
+// size would not end before the test times out: it takes well under a second.
 func TestLargeFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("large")
-	}
 	const size = 256 << 10
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	for name, data := range map[string]string{
@@ -100,12 +92,6 @@ func TestLargeFiles(t *testing.T) {
 		"documents":            fill("---\n"),
 		"error on a last line": fill("#\n") + "a: b: c",
 	} {
-		began := time.Now()
-		structural(data)
-		if d := time.Since(began); d > 10*time.Second {
-			t.Errorf("%s takes %v", name, d)
-		} else {
-			t.Logf("%-22s %v", name, d)
-		}
+		t.Run(name, func(*testing.T) { structural(data) })
 	}
 }
