@@ -68,10 +68,11 @@ func (s *Buckets) Charge(p Params, now, cost int64) Charged {
 	return Charged{Stamp: tick, Amount: cost}
 }
 
-// Record adds cost even when it does not fit, and keeps the newest max.
+// Record adds cost even when it does not fit. It pushes out as much of the oldest
+// as there is over max, but no more than was added.
 func (s *Buckets) Record(p Params, now, cost int64) Charged {
 	cost = min(cost, p.Max)
-	if over := int64(s.Sum(0)) + cost - p.Max; over > 0 {
+	if over := min(int64(s.Sum(0))+cost-p.Max, cost); over > 0 {
 		s.Trim(uint64(over))
 	}
 	return s.Charge(p, now, cost)

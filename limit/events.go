@@ -50,7 +50,7 @@ func (s *Marks) Charge(_ Params, now, _ int64) Charged {
 	if s.Len == 0 {
 		// Numbers that start from the time are never used twice, even when the
 		// state was forgotten in between; Refund relies on that.
-		next = max(next, min(now, 1<<62))
+		next = max(next, max(min(now, 1<<61), -1<<61)+1<<61)
 	}
 	s.Push(next, 1)
 	s.Since = 0

@@ -27,20 +27,20 @@ type Meter struct {
 // EmptyMeter is a Meter that has admitted nothing, at any time.
 func EmptyMeter() Meter { return Meter{TAT: math.MinInt64} }
 
-// backlog returns d, at most burst*T.
+// backlog returns d, at most p.Reach.
 func (s *Meter) backlog(p Params, now int64) int64 {
 	if s.TAT <= now {
 		return 0
 	}
-	return int64(min(uint64(s.TAT)-uint64(now), uint64(p.Burst)*uint64(p.Step)))
+	return int64(min(uint64(s.TAT)-uint64(now), uint64(p.Reach)))
 }
 
 // stamp returns TAT in the terms of receipts.
 func (s *Meter) stamp() int64 { return int64(uint64(s.TAT) + s.Shift) }
 
-// Advance moves a TAT that lies further ahead than a whole burst, as after a clock
-// that stepped back or a burst that was lowered, to now + burst*T. Nothing that
-// was charged before can be refunded then.
+// Advance moves a TAT that lies further ahead than any burst reaches, as after a
+// clock that stepped back or a burst that was lowered, to now + p.Reach. Nothing
+// that was charged before can be refunded then.
 func (s *Meter) Advance(p Params, now int64) {
 	d := s.backlog(p, now)
 	if d == 0 || uint64(s.TAT)-uint64(now) == uint64(d) {
@@ -86,7 +86,7 @@ func (s *Meter) Record(p Params, now, cost int64) Charged {
 		return Charged{Stamp: now}
 	}
 	d, full := s.backlog(p, now), p.Burst*p.Step
-	add := min(min(cost, p.Burst)*p.Step, full-d)
+	add := max(min(min(cost, p.Burst)*p.Step, full-d), 0)
 	return s.add(now, d, add)
 }
 

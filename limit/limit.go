@@ -90,6 +90,12 @@ type Params struct {
 	Size int64
 	// Burst is how many units GCRA lets through at one instant.
 	Burst int64
+	// Reach is how far ahead a GCRA backlog may lie, in microseconds: the
+	// longest burst of all parameters that the window is judged by. New sets
+	// it to this burst; where some events have other parameters (overrides),
+	// it must be the longest of them all, so that an event of one kind does
+	// not cut the backlog of another.
+	Reach int64
 	// Step is derived: the width of a slice (SlidingBuckets) or the time one
 	// unit takes (GCRA), in microseconds, rounded up.
 	Step int64
@@ -133,6 +139,7 @@ func New(a Algorithm, maximum, size, burst, buckets int64) (Params, error) {
 		if burst > MaxUnits/p.Step {
 			return Params{}, fmt.Errorf("limit: burst %d: at %d µs for each, a burst takes longer than 2^53 µs", burst, p.Step)
 		}
+		p.Reach = burst * p.Step
 	}
 	return p, nil
 }

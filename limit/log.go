@@ -49,11 +49,12 @@ func (s *Log[S]) Charge(_ Params, now, cost int64) Charged {
 	return Charged{Stamp: now, Amount: cost}
 }
 
-// Record adds cost hits at now even when they do not fit, and keeps the newest
-// max. Ring must have room for max hits.
+// Record adds cost hits at now even when they do not fit. They push out as many of
+// the oldest as there are over max, but no more than were added: a maximum that
+// is lower for this event, or for a while, forgets nothing. Ring must have room.
 func (s *Log[S]) Record(p Params, now, cost int64) Charged {
 	cost = min(cost, p.Max)
-	if over := int64(s.Len) + cost - p.Max; over > 0 {
+	if over := min(int64(s.Len)+cost-p.Max, cost); over > 0 {
 		s.Drop(uint32(over))
 	}
 	s.Push(now, uint32(cost))

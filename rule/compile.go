@@ -65,6 +65,10 @@ func Compile(set *Set) (plan *Plan, warnings []*Error, err error) {
 	return c.plan, c.warnings, nil
 }
 
+// maxMessage is how long the text of an error may be: it may quote values that are
+// as long as the file.
+const maxMessage = 600
+
 type compiler struct {
 	set        *Set
 	plan       *Plan
@@ -79,11 +83,11 @@ type compiler struct {
 }
 
 func (c *compiler) errorf(path, value, format string, args ...any) {
-	c.errs = append(c.errs, &Error{Rule: c.current, Path: path, Value: value, Msg: fmt.Sprintf(format, args...)})
+	c.errs = append(c.errs, &Error{Rule: c.current, Path: path, Value: value, Msg: clipTo(fmt.Sprintf(format, args...), maxMessage)})
 }
 
 func (c *compiler) warnf(path, value, format string, args ...any) {
-	c.warnings = append(c.warnings, &Error{Rule: c.current, Path: path, Value: value, Msg: fmt.Sprintf(format, args...)})
+	c.warnings = append(c.warnings, &Error{Rule: c.current, Path: path, Value: value, Msg: clipTo(fmt.Sprintf(format, args...), maxMessage)})
 }
 
 func (c *compiler) attributes() {
@@ -187,6 +191,7 @@ func (c *compiler) rule(i int) {
 			c.override(fmt.Sprintf("%s.overrides[%d]", path, j), &src.Overrides[j], r, zone)
 		}
 	}
+	r.reach()
 	c.plan.rules = append(c.plan.rules, r)
 	if src.Name != "" && c.plan.byName[src.Name] == nil {
 		c.plan.byName[src.Name] = r

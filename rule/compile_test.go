@@ -117,7 +117,7 @@ func TestAlgorithms(t *testing.T) {
 		{Limit{Limit: "100 per 1m"}, limit.Params{Algorithm: limit.SlidingLog, Max: 100, Size: 60e6}},
 		{Limit{Limit: "1 sum(v) per 1m"}, limit.Params{Algorithm: limit.SlidingBuckets, Max: 1000, Size: 60e6, Buckets: 60, Step: 1e6}},
 		{Limit{Limit: "1M per 1h", Algorithm: "sliding_buckets", Buckets: new(int64(7))}, limit.Params{Algorithm: limit.SlidingBuckets, Max: 1e6, Size: 3600e6, Buckets: 7, Step: 514285715}},
-		{Limit{Limit: "7 per 1s", Algorithm: "gcra", Burst: new(int64(3))}, limit.Params{Algorithm: limit.GCRA, Max: 7, Size: 1e6, Burst: 3, Step: 142858}},
+		{Limit{Limit: "7 per 1s", Algorithm: "gcra", Burst: new(int64(3))}, limit.Params{Algorithm: limit.GCRA, Max: 7, Size: 1e6, Burst: 3, Step: 142858, Reach: 3 * 142858}},
 		{Limit{Limit: "7 per 1s", Algorithm: "fixed"}, limit.Params{Algorithm: limit.Fixed, Max: 7, Size: 1e6}},
 		{Limit{Limit: "3 per 10 events"}, limit.Params{Algorithm: limit.Events, Max: 3, Size: 10}},
 	} {

@@ -303,17 +303,20 @@ func parseAddress(v slidegate.Value) (netip.Addr, error) {
 	return addr.Unmap().WithZone(""), nil
 }
 
-// clip shortens a text for a message, between characters. It returns a copy, so
-// that s need not live on the heap for the sake of a message.
-func clip(s string) string {
-	if len(s) <= 80 {
-		return strings.Clone(s)
+// clip shortens a value for a message.
+func clip(s string) string { return clipTo(s, 80) }
+
+// clipTo cuts a text after n bytes, between characters.
+func clipTo(s string, n int) string {
+	if len(s) <= n {
+		return strings.Clone(s) // messages outlive what they quote
 	}
-	n := 80
-	for n > 76 && !utf8.RuneStart(s[n]) {
-		n--
+	for cut := n; cut > n-4; cut-- {
+		if utf8.RuneStart(s[cut]) {
+			return s[:cut] + "…"
+		}
 	}
-	return s[:n] + "…"
+	return s[:n] + "…" // no UTF-8
 }
 
 // attribute returns an attribute of ev; "event" is the name of the event.

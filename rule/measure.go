@@ -121,12 +121,12 @@ func parseSpan(text string) (span, error) {
 	}
 	m := reTime.FindStringSubmatch(text)
 	if m == nil {
-		return span{}, fmt.Errorf("window %q: %s", text, windowAdvice(text))
+		return span{}, fmt.Errorf("window %q: %s", clip(text), windowAdvice(text))
 	}
 	unit := unitOf(m[2])
 	n, err := strconv.ParseInt(m[1], 10, 64)
 	if err != nil || n < 1 || n > limit.MaxSize/unit || n*unit < limit.MinSize {
-		return span{}, fmt.Errorf("window %q: a window is 1ms to 400d", text)
+		return span{}, fmt.Errorf("window %q: a window is 1ms to 400d", clip(text))
 	}
 	return span{size: n * unit}, nil
 }

@@ -66,3 +66,21 @@ func (c *compiler) overrideLimit(path, text string, r *Compiled, named []*Active
 	}
 	c.errorf(path, text, "the rule has no limit of this measure and window to override; it has %s", strings.Join(have, ", "))
 }
+
+// reach lets the backlog of each gcra limit lie as far ahead as the longest burst
+// that the rule or an override gives it.
+func (r *Compiled) reach() {
+	longest := map[int]int64{}
+	each := func(do func(*Active)) {
+		for i := range r.active {
+			do(&r.active[i])
+		}
+		for i := range r.overrides {
+			for j := range r.overrides[i].active {
+				do(&r.overrides[i].active[j])
+			}
+		}
+	}
+	each(func(a *Active) { longest[a.ID] = max(longest[a.ID], a.Params.Reach) })
+	each(func(a *Active) { a.Params.Reach = longest[a.ID] })
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/limit"
+	"github.com/slidegate/slidegate/window"
 )
 
 // Refund implements [Store].
@@ -48,11 +49,40 @@ func (s *shard) giveBack(r slidegate.Receipt, now int64) bool {
 	if _, done := s.refunded[r.Seq]; done {
 		return false
 	}
-	if s.refunded == nil {
-		s.refunded = map[uint64]int64{}
+	exp, c := rec.exp, limit.Charged{Stamp: r.Stamp, Amount: r.Amount}
+	given := s.refund(rec, now, c)
+	if given && s.again(rec, now, c) {
+		if s.refunded == nil {
+			s.refunded = map[uint64]int64{}
+		}
+		s.refunded[r.Seq] = exp
 	}
-	s.refunded[r.Seq] = rec.exp
-	return s.refund(rec, now, limit.Charged{Stamp: r.Stamp, Amount: r.Amount})
+	return given
+}
+
+// again reports whether the same refund would find something a second time, so
+// that it must be remembered. Hits of a log are found by their stamp, of which
+// there is mostly one; marks of events have numbers of their own.
+func (s *shard) again(r *record, now int64, c limit.Charged) bool {
+	switch r.kind() {
+	case kindShortLog:
+		return logHas(r, &s.short, now, c.Stamp)
+	case kindLongLog:
+		return logHas(r, &s.long, now, c.Stamp)
+	case kindMarks:
+		return false
+	default:
+		return true
+	}
+}
+
+func logHas[S window.Stamp](r *record, a *arena[S], now, stamp int64) bool {
+	if stamp >= now {
+		return true // a hit may still come at this microsecond
+	}
+	var l window.Log[S]
+	loadLog(&l, r, a.block(r.ref))
+	return l.Has(stamp)
 }
 
 // Reset implements [Store].
@@ -60,6 +90,9 @@ func (m *Memory) Reset(ctx context.Context, items []Item) error {
 	req := Request{Items: items}
 	if err := errors.Join(ctx.Err(), m.prepare(&req)); err != nil {
 		return err
+	}
+	if m.bytes.Load() > m.maxBytes {
+		return ErrFull // there is no room to remember that earlier receipts are void
 	}
 	m.lock(req.locks)
 	defer m.unlock(req.locks)

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"maps"
+	"math"
 	"math/bits"
 	"sync"
 	"unsafe"
@@ -50,6 +52,7 @@ type shard struct {
 	refunded map[uint64]int64       // seq of charges given back, until when to remember
 	resets   map[[2]uint64]tombmark // windows that were emptied by Reset
 
+	marks   int   // the most refunds and resets remembered at once, for which maps have room
 	cursor  int   // next id to sweep
 	sweepAt int64 // when the next round begins
 	held    int64 // bytes, as last told to the store
@@ -195,7 +198,7 @@ func (s *shard) shrink() {
 func (s *shard) bytes() int64 {
 	return int64(len(s.index))*4 + int64(len(s.chunks))*chunkLen*recordBytes +
 		s.short.bytes + s.long.bytes + s.slots.bytes +
-		int64(len(s.refunded))*48 + int64(len(s.resets))*64
+		int64(max(len(s.refunded)+len(s.resets), s.marks))*64
 }
 
 // sweep looks at up to k records and deletes those that expired by now. It
@@ -206,7 +209,7 @@ func (s *shard) sweep(now int64, k int) (removed int, done bool) {
 			s.cursor = 0
 			return removed, true
 		}
-		if s.at(s.cursor).exp <= now {
+		if exp := s.at(s.cursor).exp; exp <= now && exp != math.MaxInt64 { // the end of time does not pass
 			s.remove(s.cursor) // and look at the one that took its place
 			removed++
 		} else {
@@ -216,18 +219,44 @@ func (s *shard) sweep(now int64, k int) (removed int, done bool) {
 	return removed, false
 }
 
-// forget drops marks of refunds and resets that no charge can meet any more.
+// forgetAtOnce is how many marks forget looks at in one call.
+const forgetAtOnce = 2048
+
+// forget drops marks of refunds and resets that no charge can meet any more. It
+// looks at some of them: a map is walked from another place each time.
 func (s *shard) forget(now int64) {
+	looked, held := 0, len(s.refunded)+len(s.resets)
+	s.marks = max(s.marks, held)
 	for seq, exp := range s.refunded {
 		if exp <= now {
 			delete(s.refunded, seq)
+		}
+		if looked++; looked >= forgetAtOnce {
+			break
 		}
 	}
 	for h, t := range s.resets {
 		if t.exp <= now {
 			delete(s.resets, h)
 		}
+		if looked++; looked >= 2*forgetAtOnce {
+			break
+		}
 	}
+	if held = len(s.refunded) + len(s.resets); s.marks > 64 && held < s.marks/4 {
+		// A map does not shrink by itself.
+		s.refunded, s.resets, s.marks = compact(s.refunded), compact(s.resets), held
+	}
+}
+
+// compact returns m in a map of its size; nil if it is empty.
+func compact[K comparable, V any](m map[K]V) map[K]V {
+	if len(m) == 0 {
+		return nil
+	}
+	smaller := make(map[K]V, len(m))
+	maps.Copy(smaller, m)
+	return smaller
 }
 
 // drop frees everything.

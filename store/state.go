@@ -247,7 +247,7 @@ func logGrows[S window.Stamp](r *record, a *arena[S], p *limit.Params, n uint32)
 		loadLog(&l.Log, r, a.block(r.ref))
 	}
 	// A full window that records on drops its oldest hits first.
-	if need := min(l.Need(n), max(int(p.Max)-1, 0)); need > len(l.Ring) {
+	if need := min(l.Need(n), max(int(l.Len), int(p.Max), 1)-1); need > len(l.Ring) {
 		return a.grows(logRoom(p, need))
 	}
 	return 0
@@ -304,10 +304,11 @@ func (s *shard) charge(r *record, p *limit.Params, now, cost int64, record bool)
 func chargeLog[S window.Stamp](r *record, a *arena[S], p *limit.Params, now, cost int64, record bool) (c limit.Charged) {
 	var l limit.Log[S]
 	loadLog(&l.Log, r, a.block(r.ref))
-	if over := int64(l.Len) + int64(units(p, cost)) - p.Max; record && over > 0 {
-		l.Drop(uint32(over))
+	more := int64(units(p, cost))
+	if record { // what it pushes out makes room
+		more -= max(min(int64(l.Len)+more-p.Max, more), 0)
 	}
-	r.ref = fitLog(&l.Log, a, r.ref, p, units(p, cost))
+	r.ref = fitLog(&l.Log, a, r.ref, p, uint32(more))
 	if record {
 		c = l.Record(*p, now, cost)
 	} else {

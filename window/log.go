@@ -181,6 +181,15 @@ func (l *Log[S]) Remove(t int64, n uint32) uint32 {
 	return n
 }
 
+// Has reports whether there is a hit of exactly the time t. O(log Len).
+func (l *Log[S]) Has(t int64) bool {
+	if l.Len == 0 || t > l.Newest {
+		return false
+	}
+	dist := uint64(l.Newest) - uint64(t)
+	return dist <= uint64(^S(0)) && l.before(l.search(dist)) == dist
+}
+
 // search returns the index of the oldest hit that is at most dist before the
 // newest.
 func (l *Log[S]) search(dist uint64) uint32 {

@@ -3,6 +3,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func (a *api) check(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	d, err := a.gate.Check(r.Context(), ev)
+	d, err := a.gate.Check(whole(r), ev)
 	if err != nil {
 		fail(w, err)
 		return
@@ -101,13 +102,17 @@ func (a *api) checkBatch(w http.ResponseWriter, r *http.Request, body []byte) {
 		}
 		evs[i] = ev
 	}
-	ds, err := a.gate.CheckBatch(r.Context(), evs)
+	ds, err := a.gate.CheckBatch(whole(r), evs)
 	if err != nil {
 		fail(w, err)
 		return
 	}
 	answer(w, ds)
 }
+
+// whole returns the context of a decision: one that was begun is made, also for a
+// client that has closed its side of the connection and waits for the answer.
+func whole(r *http.Request) context.Context { return context.WithoutCancel(r.Context()) }
 
 func decodeEvent(data []byte) (slidegate.Event, error) {
 	var ev slidegate.Event

@@ -122,8 +122,9 @@ func (w *Log) Record(p Params, now, cost int64) Result {
 		return r
 	}
 	w.Hits = w.live(p, now)
+	keep := max(len(w.Hits), int(p.Max)) // a lower maximum forgets nothing
 	w.add(now, min(cost, p.Max))
-	if over := len(w.Hits) - int(p.Max); over > 0 {
+	if over := len(w.Hits) - keep; over > 0 {
 		w.Hits = w.Hits[over:]
 	}
 	return after(r, w.judge(p, now, cost), w.judge(p, now, 0))
@@ -231,11 +232,12 @@ func (w *Buckets) Record(p Params, now, cost int64) Result {
 	}
 	w.total = w.live(p, now)
 	tick, _ := p.slice(now)
-	w.total[tick] += min(cost, p.Max)
-	over := -p.Max
+	var before int64
 	for _, n := range w.total {
-		over += n
+		before += n
 	}
+	w.total[tick] += min(cost, p.Max)
+	over := before + min(cost, p.Max) - max(before, p.Max) // a lower maximum forgets nothing
 	for t := tick - p.Buckets; t <= tick && over > 0; t++ {
 		cut := min(over, w.total[t])
 		w.total[t] -= cut

@@ -87,6 +87,9 @@ func (r *reader) fields(v value, l level) ([]value, bool) {
 // unknown reports a field that is not known, at its name.
 func (r *reader) unknown(around value, key *yaml.Node, f value, l level) {
 	at := spot(r.at(f.path).file, key)
+	if r.more { // it would not be shown
+		return
+	}
 	hint, meant := suggest(f.name, l)
 	if hint == "" {
 		hint = ": known here are " + strings.Join(l.known(), ", ")

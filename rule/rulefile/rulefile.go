@@ -32,6 +32,7 @@ package rulefile
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -68,11 +69,18 @@ type File struct {
 // The error is a [rule.Errors] with everything that is wrong, in the order of
 // the file, unless the file itself cannot be read.
 func Load(path string) (*File, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		// Opening one would wait for a writer, and could not be interrupted.
+		return nil, fmt.Errorf("rulefile: %s is a named pipe; a rule file is a file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("rulefile: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("rulefile: %s is a folder, not a rule file", path)
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("rulefile: %w", err)

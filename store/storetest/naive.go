@@ -102,7 +102,7 @@ func (w *naive) advance(p limit.Params, now int64) {
 	w.hits = w.live(p, now)
 }
 
-// charge adds cost. If record is set it need not fit; the newest max are kept.
+// charge adds cost. If record is set it need not fit, and pushes out what is over.
 func (w *naive) charge(p limit.Params, now, cost int64, record bool) placed {
 	if p.Algorithm == limit.GCRA {
 		return w.queue.add(p, now, cost)
@@ -117,7 +117,7 @@ func (w *naive) charge(p limit.Params, now, cost int64, record bool) placed {
 		add = max(min(cost, p.Max-w.judge(p, now, 0).Used), 0)
 	case record:
 		add = min(cost, p.Max)
-		w.trim(w.judge(p, now, 0).Used + add - p.Max)
+		w.trim(min(w.judge(p, now, 0).Used+add-p.Max, add)) // a lower maximum forgets nothing
 	}
 	w.hits = append(w.hits, placed{place, add})
 	return placed{place, add}
