@@ -34,13 +34,13 @@ func main() {
 // untilSignal returns a context that ends with the first signal. By then the
 // signals have their usual meaning again: a second one ends the program at once.
 func untilSignal() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-signals
+		s := <-signals
 		signal.Stop(signals)
-		cancel()
+		cancel(fmt.Errorf("%s signal received", s))
 	}()
 	return ctx
 }
