@@ -136,18 +136,18 @@ func (m *Memory) Stats() Stats {
 	return Stats{Keys: m.keys.Load(), Bytes: m.bytes.Load(), Full: m.full.Load(), Swept: m.swept.Load()}
 }
 
-func (m *Memory) hash(key []byte) [2]uint64 {
+func (m *Memory) hash(key []byte) name {
 	h := xxh3.Hash128Seed(key, m.seed)
-	return [2]uint64{h.Hi, h.Lo}
+	return name{h.Hi, h.Lo}
 }
 
-func mix(key [2]uint64, w *Window) [2]uint64 {
-	return [2]uint64{key[0] ^ w.hash[0], key[1] ^ w.hash[1]}
+func mix(key name, w *Window) name {
+	return name{key.hi ^ w.hash.hi, key.lo ^ w.hash.lo}
 }
 
-func (m *Memory) shardOf(h [2]uint64) *shard { return &m.shards[shardNumber(h)] }
+func (m *Memory) shardOf(h name) *shard { return &m.shards[shardNumber(h)] }
 
-func shardNumber(h [2]uint64) uint32 { return uint32(h[0]>>shardShift) % shardCount }
+func shardNumber(h name) uint32 { return uint32(h.hi>>shardShift) % shardCount }
 
 // Decide implements [Store].
 func (m *Memory) Decide(ctx context.Context, reqs []Request) error {
@@ -192,7 +192,7 @@ func (m *Memory) prepare(req *Request) error {
 	}
 	req.locks = req.locks[:0]
 	var last []byte
-	var key [2]uint64
+	var key name
 	for i := range req.Items {
 		it := &req.Items[i]
 		switch {
@@ -226,7 +226,7 @@ func distinct(items []Item) error {
 }
 
 func distinctMany(items []Item) error {
-	seen := make(map[[2]uint64]struct{}, len(items))
+	seen := make(map[name]struct{}, len(items))
 	for i := range items {
 		if _, dup := seen[items[i].hash]; dup {
 			return fmt.Errorf("%w: %s", ErrDuplicate, items[i].Window.id)
@@ -321,7 +321,7 @@ func (m *Memory) settle(req *Request, it *Item, now int64) {
 	c := s.charge(it.record, &it.Limit, now, it.Cost, it.CountRefused)
 	it.Charged = true
 	if req.Admitted && it.Result.OK {
-		it.Receipt = slidegate.Receipt{Window: it.hash, Stamp: c.Stamp, Amount: c.Amount, Seq: s.seq}
+		it.Receipt = slidegate.Receipt{Window: [2]uint64{it.hash.hi, it.hash.lo}, Stamp: c.Stamp, Amount: c.Amount, Seq: s.seq}
 	}
 	s.charged(it.record, &it.Limit, now, &it.Result)
 	if !req.Admitted && it.CountRefused {

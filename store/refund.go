@@ -26,24 +26,27 @@ func (m *Memory) Refund(ctx context.Context, receipts []slidegate.Receipt) (bool
 	}
 	var locks []uint32
 	for _, r := range receipts {
-		locks = addLock(locks, shardNumber(r.Window))
+		locks = addLock(locks, shardNumber(windowName(r)))
 	}
 	m.lock(locks)
 	defer m.unlock(locks)
 	now := m.Now()
 	given := false
 	for _, r := range receipts {
-		s := m.shardOf(r.Window)
+		s := m.shardOf(windowName(r))
 		given = s.giveBack(r, now) || given
 		m.account(s)
 	}
 	return given, nil
 }
 
+// windowName returns the window and key that a receipt is for.
+func windowName(r slidegate.Receipt) name { return name{r.Window[0], r.Window[1]} }
+
 // giveBack refunds one receipt, unless that was done or its window is gone.
 func (s *shard) giveBack(r slidegate.Receipt, now int64) bool {
-	rec := s.find(r.Window)
-	if rec == nil || r.Seq > s.seq || r.Seq <= s.resets[r.Window].seq {
+	rec := s.find(windowName(r))
+	if rec == nil || r.Seq > s.seq || r.Seq <= s.resets[windowName(r)].seq {
 		return false
 	}
 	if _, done := s.refunded[r.Seq]; done {
@@ -115,7 +118,7 @@ func (s *shard) reset(id int, rec *record) {
 
 func (s *shard) void(rec *record) {
 	if s.resets == nil {
-		s.resets = map[[2]uint64]tombmark{}
+		s.resets = map[name]tombmark{}
 	}
 	s.resets[rec.hash] = tombmark{seq: s.seq, exp: rec.exp}
 }

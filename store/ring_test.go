@@ -70,7 +70,7 @@ func TestRingMovesAreAmortised(t *testing.T) {
 	const maximum = 100_000
 	for _, p := range []limit.Params{sliding(maximum, minute), params(limit.SlidingBuckets, limit.MaxUnits, minute, 0, 1000)} {
 		var s shard
-		r := s.insert([2]uint64{1, 2})
+		r := s.insert(name{1, 2})
 		r.begin(&p)
 		for _, phase := range []struct {
 			name string

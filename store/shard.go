@@ -26,13 +26,17 @@ const (
 	recordBytes = int64(unsafe.Sizeof(record{}))
 )
 
+// name is the hash of a window and key, or of a key. (A struct of two numbers is
+// kept in registers, an array is not.)
+type name struct{ hi, lo uint64 }
+
 // record is the state of one window of one key. It holds no pointer.
 type record struct {
-	hash [2]uint64 // of window and key
-	exp  int64     // when the state is as good as empty
-	t, x uint64    // the state, see state.go
-	ref  uint32    // its block in the arena of its kind
-	aux  uint32    // kind in the low 8 bits, 24 bits of state above
+	hash name   // of window and key
+	exp  int64  // when the state is as good as empty
+	t, x uint64 // the state, see state.go
+	ref  uint32 // its block in the arena of its kind
+	aux  uint32 // kind in the low 8 bits, 24 bits of state above
 }
 
 // shard is a part of the keys under one lock: a hash index into a slab of
@@ -48,9 +52,9 @@ type shard struct {
 	long  arena[uint64]        // rings of longer logs
 	slots arena[window.Bucket] // rings of buckets
 
-	seq      uint64                 // of the last charge or reset
-	refunded map[uint64]int64       // seq of charges given back, until when to remember
-	resets   map[[2]uint64]tombmark // windows that were emptied by Reset
+	seq      uint64            // of the last charge or reset
+	refunded map[uint64]int64  // seq of charges given back, until when to remember
+	resets   map[name]tombmark // windows that were emptied by Reset
 
 	marks   int   // the most refunds and resets remembered at once, for which maps have room
 	cursor  int   // next id to sweep
@@ -69,18 +73,18 @@ type tombmark struct {
 func (s *shard) at(id int) *record { return &s.chunks[id/chunkLen][id%chunkLen] }
 
 // slot returns where in the index h begins, and its tag.
-func (s *shard) slot(h [2]uint64) (at, tag uint32) {
-	return uint32(h[1]) & uint32(len(s.index)-1), uint32(h[1]>>56) << idBits
+func (s *shard) slot(h name) (at, tag uint32) {
+	return uint32(h.lo) & uint32(len(s.index)-1), uint32(h.lo>>56) << idBits
 }
 
 // find returns the record of h, or nil.
-func (s *shard) find(h [2]uint64) *record {
+func (s *shard) find(h name) *record {
 	_, r := s.lookup(h)
 	return r
 }
 
 // lookup returns the record of h and its id, or nil.
-func (s *shard) lookup(h [2]uint64) (id int, r *record) {
+func (s *shard) lookup(h name) (id int, r *record) {
 	if len(s.index) == 0 {
 		return 0, nil
 	}
@@ -112,7 +116,7 @@ func (s *shard) insertGrows(k int) (bytes int64) {
 
 // insert adds an empty record for h, which must not be there, and returns it.
 // Records do not move.
-func (s *shard) insert(h [2]uint64) *record {
+func (s *shard) insert(h name) *record {
 	if (s.n+1)*4 > len(s.index)*3 {
 		s.reindex(max(len(s.index)*2, minIndex))
 	}
@@ -128,7 +132,7 @@ func (s *shard) insert(h [2]uint64) *record {
 }
 
 // point enters id into the index.
-func (s *shard) point(h [2]uint64, id int) {
+func (s *shard) point(h name, id int) {
 	mask := uint32(len(s.index) - 1)
 	at, tag := s.slot(h)
 	for s.index[at] != 0 {
@@ -153,7 +157,7 @@ func (s *shard) remove(id int) {
 	last := s.n - 1
 	if id != last {
 		moved := s.at(last)
-		s.index[s.indexOf(moved.hash, last)] = uint32(moved.hash[1]>>56)<<idBits | uint32(id+1)
+		s.index[s.indexOf(moved.hash, last)] = uint32(moved.hash.lo>>56)<<idBits | uint32(id+1)
 		*r = *moved
 	}
 	s.n = last
@@ -161,7 +165,7 @@ func (s *shard) remove(id int) {
 }
 
 // indexOf returns where the index holds id.
-func (s *shard) indexOf(h [2]uint64, id int) uint32 {
+func (s *shard) indexOf(h name, id int) uint32 {
 	mask := uint32(len(s.index) - 1)
 	at, _ := s.slot(h)
 	for s.index[at]&idMask != uint32(id+1) {

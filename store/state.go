@@ -203,7 +203,7 @@ func (s *shard) need(r *record, p *limit.Params, now, cost int64) (keys, bytes i
 
 // open returns the record of h to be charged: r if it is a state for p, or an
 // empty one.
-func (s *shard) open(r *record, h [2]uint64, p *limit.Params) *record {
+func (s *shard) open(r *record, h name, p *limit.Params) *record {
 	switch {
 	case r == nil:
 		r = s.insert(h)

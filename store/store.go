@@ -57,7 +57,7 @@ type Store interface {
 // after a restart.
 type Window struct {
 	id   string
-	hash [2]uint64
+	hash name
 }
 
 // NewWindow returns the window with the given identity, a text that names the
@@ -65,8 +65,8 @@ type Window struct {
 func NewWindow(identity string) *Window {
 	sum := sha256.Sum256([]byte(identity))
 	w := &Window{id: identity}
-	w.hash[0] = binary.BigEndian.Uint64(sum[:]) &^ shardBits
-	w.hash[1] = binary.BigEndian.Uint64(sum[8:])
+	w.hash.hi = binary.BigEndian.Uint64(sum[:]) &^ shardBits
+	w.hash.lo = binary.BigEndian.Uint64(sum[8:])
 	return w
 }
 
@@ -120,6 +120,6 @@ type Item struct {
 	Charged bool
 	Receipt slidegate.Receipt
 
-	hash   [2]uint64 // scratch of the memory store
+	hash   name // scratch of the memory store
 	record *record
 }

@@ -20,7 +20,7 @@ func (m *Memory) Take(w *Window, p *limit.Params, key string, cost int64) (r lim
 		return r, false, fmt.Errorf("store: %w", slidegate.ErrClosed)
 	}
 	x := xxh3.HashString128Seed(key, m.seed)
-	h := mix([2]uint64{x.Hi, x.Lo}, w)
+	h := mix(name{x.Hi, x.Lo}, w)
 	s := m.shardOf(h)
 	s.mu.Lock()
 	now := m.Now()
@@ -39,7 +39,7 @@ func (m *Memory) Take(w *Window, p *limit.Params, key string, cost int64) (r lim
 }
 
 // takeOne charges a cost that fits, if there is room for it.
-func (m *Memory) takeOne(s *shard, rec *record, p *limit.Params, h [2]uint64, now, cost int64, r *limit.Result) bool {
+func (m *Memory) takeOne(s *shard, rec *record, p *limit.Params, h name, now, cost int64, r *limit.Result) bool {
 	if !m.take(s.need(rec, p, now, cost)) {
 		m.sweepShard(s, now, 4*chunkLen)
 		rec = s.find(h) // records move; this one may have expired itself
@@ -68,7 +68,7 @@ func (m *Memory) Allow(w *Window, p *limit.Params, key string, cost int64) (ok, 
 		return false, false
 	}
 	x := xxh3.HashString128Seed(key, m.seed)
-	h := mix([2]uint64{x.Hi, x.Lo}, w)
+	h := mix(name{x.Hi, x.Lo}, w)
 	s := m.shardOf(h)
 	s.mu.Lock()
 	now := m.Now()
