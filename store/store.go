@@ -104,8 +104,9 @@ type Item struct {
 	// Shadow items are judged but do not decide. They are charged if the
 	// request is admitted and they have room themselves.
 	Shadow bool
-	// CountRefused items are charged whatever the verdict; the newest Max
-	// units are kept.
+	// CountRefused items are charged whatever the verdict. What does not fit
+	// pushes out as much of the oldest, so the newest Max units are kept; a
+	// Max that is lower than what is held forgets nothing.
 	CountRefused bool
 
 	// Result is the answer: whether the cost fitted, and how the window
