@@ -9,11 +9,38 @@ import (
 // sternest. Actions are ordered: of several, the greatest wins.
 type Action uint8
 
-// The actions. Only Allow admits. Between them is room for milder ones.
+// The actions. Allow, Degrade and Queue admit.
 const (
-	Allow  Action = 0
+	// Allow: go on.
+	Allow Action = 0
+	// Degrade: go on with less, as Decision.With says.
+	Degrade Action = 10
+	// Challenge: ask for what Decision.With says, such as a captcha, and come
+	// back with it in Event.Passed.
+	Challenge Action = 20
+	// Queue: go on after Decision.RetryAfter. The place is taken already.
+	Queue Action = 30
+	// Reject: do not go on.
 	Reject Action = 40
+	// Lock: do not go on, and for some time nothing else of this key either.
+	Lock Action = 50
 )
+
+// Actions are all actions, from the mildest to the sternest.
+func Actions() []Action { return []Action{Allow, Degrade, Challenge, Queue, Reject, Lock} }
+
+// ParseAction returns the action called name.
+func ParseAction(name string) (Action, bool) {
+	for _, a := range Actions() {
+		if a.String() == name {
+			return a, true
+		}
+	}
+	return Allow, false
+}
+
+// Admits reports whether an event with this action may go on, at once or later.
+func (a Action) Admits() bool { return a == Allow || a == Degrade || a == Queue }
 
 // String returns the action's name in lower case, as JSON and rule files
 // write it.
@@ -21,8 +48,16 @@ func (a Action) String() string {
 	switch a {
 	case Allow:
 		return "allow"
+	case Degrade:
+		return "degrade"
+	case Challenge:
+		return "challenge"
+	case Queue:
+		return "queue"
 	case Reject:
 		return "reject"
+	case Lock:
+		return "lock"
 	}
 	return fmt.Sprintf("action(%d)", uint8(a))
 }
@@ -31,6 +66,10 @@ func (a Action) String() string {
 const (
 	// ReasonLimit: a window is full.
 	ReasonLimit = "limit"
+	// ReasonLock: the key is locked, since earlier or by this event.
+	ReasonLock = "lock"
+	// ReasonDeny: the event is on the deny list of the rules.
+	ReasonDeny = "deny"
 	// ReasonMissingKey: a part of the key is missing and the rule says
 	// missing_key: reject.
 	ReasonMissingKey = "missing_key"
@@ -48,21 +87,30 @@ const inlineWindows = 4
 //
 // The zero Decision is an allowance that met no rule.
 type Decision struct {
-	// ID names this decision, for Refund. Its text is made when asked for.
+	// ID names this decision, for Refund, Release and Renew. Its text is made
+	// when asked for.
 	ID ID
 	// Action is what to do. See Admitted.
 	Action Action
-	// Rule is the name of the rule that decided against the event: of the
-	// refusing ones, the one that takes longest to pass. Empty when admitted.
+	// Rule is the name of the rule that decided on the action: of those whose
+	// limits ask for it, the one that takes longest to pass. Empty when the
+	// action is Allow.
 	Rule string
-	// Reason is one of the Reason constants. Empty when admitted.
+	// Reason is one of the Reason constants. Empty when the action is Allow.
 	Reason string
-	// Message is what the rule has to say to the person. Empty when admitted
-	// or when the rule has no message.
+	// Message is what the rule has to say to the person. Empty when the action
+	// is Allow or when the rule has no message.
 	Message string
+	// With says how to degrade, or what challenge to put: the word that the
+	// rule has for it. Of an event that is queued, it says how to degrade, if
+	// some limit asks for that too. Empty otherwise.
+	With string
 	// RetryAfter is the delay until this same event could pass if nothing
-	// else happened: true to the microsecond. 0 when there is no such time:
-	// when admitted, when Never, or when the wait is counted in events.
+	// else happened: true to the microsecond. When the action is Queue, it is
+	// the delay until the event may go on. 0 when there is no such time: when
+	// the action is Allow, Degrade or Challenge, when Never, or when the wait
+	// is counted in events. For what is in flight it is the latest that a place
+	// can come free: one may be released sooner.
 	RetryAfter time.Duration
 	// RetryAfterEvents is the wait in checks of this key, for windows of the
 	// last N events: the check that many places later is the first that could
@@ -78,8 +126,9 @@ type Decision struct {
 	shadow   int32
 }
 
-// Admitted reports whether the event may go on.
-func (d *Decision) Admitted() bool { return d.Action == Allow }
+// Admitted reports whether the event may go on: at once, or, when it is queued,
+// after RetryAfter.
+func (d *Decision) Admitted() bool { return d.Action.Admits() }
 
 // Windows returns the state of every enforced window that the event met,
 // after the decision, in the order of the rules (of several events in one
@@ -156,7 +205,7 @@ type WindowState struct {
 	// gcra, Max is the burst: what the window holds at one instant.
 	Used, Max, Remaining int64
 	// RetryAfter is the delay until the event would fit into this window. 0
-	// unless it refused.
+	// unless it refused or, as a queue, took a place for that time.
 	RetryAfter time.Duration
 	// RetryAfterEvents is the same in checks, for a window of events.
 	RetryAfterEvents int64
@@ -166,6 +215,12 @@ type WindowState struct {
 	Scale uint8
 	// Refused says that this window had no room for the event.
 	Refused bool
+	// Yielded says that it had none and let the event through, without charging
+	// it: it degrades, or its challenge was passed.
+	Yielded bool
 	// Never says that the event can never fit into it.
 	Never bool
+	// Locked says that this window has the key locked; RetryAfter is then no less than
+	// the delay until the end.
+	Locked bool
 }

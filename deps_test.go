@@ -19,32 +19,47 @@ const module = "github.com/slidegate/slidegate"
 //
 //	cmd → adapters → gate → rule, store → limit → window;  the root below all
 var floors = map[string][]string{
-	"":                          {},
-	"window":                    {},
-	"internal/spell":            {},
-	"internal/model":            {},
-	"internal/model/genvectors": {"internal/model"},
-	"limit":                     {"", "window"},
-	"rule":                      {"", "limit", "window", "internal/spell"},
-	"store":                     {"", "limit", "window"},
-	"store/storetest":           {"", "limit", "window", "store", "internal/model"},
-	"gate":                      {"", "limit", "window", "rule", "store"},
-	"gate/gatetest":             {"", "rule", "gate"},
-	"rule/rulefile":             {"", "rule", "internal/spell"},
-	"internal/httpapi":          {"", "rule", "gate"},
-	"internal/replay":           {"", "rule", "store", "gate"},
-	"cmd/slidegate":             {"", "rule", "store", "gate", "gate/gatetest", "rule/rulefile", "internal/httpapi", "internal/replay"},
+	"":                               {},
+	"window":                         {},
+	"internal/spell":                 {},
+	"internal/fold":                  {},
+	"internal/parts":                 {}, // for tests only
+	"internal/cond":                  {"", "internal/spell", "internal/fold"},
+	"internal/model":                 {},
+	"internal/model/genvectors":      {"internal/model"},
+	"limit":                          {"", "window"},
+	"rule":                           {"", "limit", "window", "internal/spell", "internal/fold", "internal/cond"},
+	"store":                          {"", "limit", "window"},
+	"store/journal":                  {"", "store"},
+	"store/storetest":                {"", "limit", "window", "store", "internal/model"},
+	"gate":                           {"", "limit", "window", "rule", "store"},
+	"gate/gatetest":                  {"", "rule", "gate"},
+	"rule/rulefile":                  {"", "rule", "internal/spell"},
+	"rule/rulefile/schema":           {}, // a text, which needs nothing at run time
+	"rule/rulefile/schema/genschema": {"rule"},
+	"internal/httpapi":               {"", "limit", "rule", "gate"},
+	"internal/metrics":               {"", "rule", "store", "store/journal", "gate"},
+	"internal/auth":                  {},
+	"internal/config":                {"internal/spell"},
+	"internal/listen":                {},
+	"internal/listen/certtest":       {}, // for tests only
+	"internal/watch":                 {},
+	"internal/busy":                  {""},
+	"internal/replay":                {"", "rule", "store", "gate"},
+	"cmd/slidegate":                  {"", "rule", "store", "store/journal", "gate", "gate/gatetest", "rule/rulefile", "rule/rulefile/schema", "internal/httpapi", "internal/replay", "internal/auth", "internal/busy", "internal/config", "internal/listen", "internal/metrics", "internal/watch"},
 }
 
 // libraries lists the modules that the core may use, beside the standard
 // library, and why. Adapters may use others; see docs/decisions.
 var libraries = map[string]string{
-	"github.com/zeebo/xxh3": "store: 128-bit seeded hashes of keys",
-	"pgregory.net/rapid":    "store/storetest: property tests",
+	"github.com/gaissmai/bart":  "rule: sets of networks",
+	"github.com/expr-lang/expr": "internal/cond: the parser of conditions",
+	"github.com/zeebo/xxh3":     "store: 128-bit seeded hashes of keys",
+	"pgregory.net/rapid":        "store/storetest: property tests",
 }
 
 // core is what a program that embeds the engine links.
-var core = []string{"", "window", "limit", "rule", "store", "store/storetest", "gate", "internal/spell"}
+var core = []string{"", "window", "limit", "rule", "store", "store/storetest", "gate", "internal/spell", "internal/fold", "internal/cond"}
 
 // pure packages know no clock, lock, context or I/O.
 var pure = []string{"window", "limit"}

@@ -12,6 +12,13 @@ var (
 	ErrID = errors.New("bad decision id")
 	// ErrUnknownRule: the plan has no rule of that name.
 	ErrUnknownRule = errors.New("unknown rule")
+	// ErrRefused: an event that was to wait cannot be let through by waiting. The
+	// decision beside it says why.
+	ErrRefused = errors.New("refused")
+	// ErrFull: at the ceiling of memory there is no room to remember that something
+	// was given back, or a window emptied, so it was not. Try again later, or raise
+	// the ceiling.
+	ErrFull = errors.New("at the ceiling of memory, with no room to remember that this was given back; try again later, or raise it")
 	// ErrClosed: the engine or store was closed.
 	ErrClosed = errors.New("closed")
 )

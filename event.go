@@ -3,6 +3,7 @@ package slidegate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -20,10 +21,52 @@ type Event struct {
 	Attrs []Attr
 	// Cost is how much the event adds to a count. The zero Cost means 1.
 	Cost Cost
+	// Passed names the challenges that were met already, as a limit names them
+	// under "with": such a limit does not ask again.
+	Passed []string
+	// Outcome says how it went. It is for reports only.
+	Outcome Outcome
+	// Decision is the text of the id of the decision that let the event in, which a
+	// report of it settles; empty for none. It is for reports only.
+	Decision string
 	// Time is when the event happened. It is for recorded events only: a
 	// check that carries a time is refused with [ErrEvent], because the clock
 	// of a caller never decides an admission.
 	Time time.Time
+}
+
+// Outcome says how an event went.
+type Outcome uint8
+
+// The outcomes. The zero Outcome says nothing.
+const (
+	Unknown Outcome = iota
+	Success
+	Failure
+)
+
+// String returns "success" or "failure", and "" for Unknown.
+func (o Outcome) String() string {
+	switch o {
+	case Unknown:
+		return ""
+	case Success:
+		return "success"
+	case Failure:
+		return "failure"
+	}
+	return fmt.Sprintf("outcome(%d)", uint8(o))
+}
+
+// ParseOutcome returns the outcome called name.
+func ParseOutcome(name string) (Outcome, bool) {
+	switch name {
+	case "success":
+		return Success, true
+	case "failure":
+		return Failure, true
+	}
+	return Unknown, false
 }
 
 // Attr is one named fact of an event.
@@ -58,12 +101,43 @@ func (e *Event) Attr(name string) (Value, bool) {
 // negative cost. The errors wrap [ErrEvent] and are joined. It allocates
 // nothing when the event is fit and has at most 32 attributes.
 func (e *Event) Validate() error {
+	if e.fit() {
+		return nil
+	}
+	return e.faults()
+}
+
+// fit reports whether e is fit to be judged, as fast as can be. It may say no of
+// an unusual event that is.
+func (e *Event) fit() bool {
+	if e.Name == "" || e.Cost.units < 0 || len(e.Passed) > 0 || e.Outcome > Failure || len(e.Attrs) > manyAttrs {
+		return false
+	}
+	for i := range e.Attrs {
+		a := &e.Attrs[i]
+		if a.Name == "" || a.Name == "event" || a.Value.kind > kindInt && a.Value.validate() != nil || has(e.Attrs[:i], a.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// faults reports everything that makes e unfit.
+func (e *Event) faults() error {
 	var errs []error
 	if e.Name == "" {
 		errs = append(errs, fmt.Errorf("%w: event: the name is empty", ErrEvent))
 	}
 	if n := e.Cost.Units(); n < 0 {
 		errs = append(errs, fmt.Errorf("%w: cost: %d is negative; a cost is 0 or more", ErrEvent, n))
+	}
+	if e.Outcome > Failure {
+		errs = append(errs, fmt.Errorf("%w: outcome: %d is none", ErrEvent, e.Outcome))
+	}
+	for i, name := range e.Passed {
+		if name == "" {
+			errs = append(errs, fmt.Errorf("%w: passed[%d]: the name of the challenge is empty", ErrEvent, i))
+		}
 	}
 	var names map[string]bool
 	if len(e.Attrs) > manyAttrs {
@@ -78,10 +152,10 @@ func (e *Event) Validate() error {
 			errs = append(errs, fmt.Errorf("%w: attrs[%d]: the name %q is taken by the name of the event", ErrEvent, i, a.Name))
 		}
 		if err := a.Value.validate(); err != nil {
-			errs = append(errs, fmt.Errorf("%w: attribute %s: %w", ErrEvent, shorten(a.Name), err))
+			errs = append(errs, fmt.Errorf("%w: attribute %s: %w", ErrEvent, plain(a.Name), err))
 		}
 		if names[a.Name] || names == nil && has(e.Attrs[:i], a.Name) {
-			errs = append(errs, fmt.Errorf("%w: attribute %s: given twice", ErrEvent, shorten(a.Name)))
+			errs = append(errs, fmt.Errorf("%w: attribute %s: given twice", ErrEvent, plain(a.Name)))
 		} else if names != nil {
 			names[a.Name] = true
 		}
@@ -103,6 +177,11 @@ func has(attrs []Attr, name string) bool {
 		}
 	}
 	return false
+}
+
+// HasPassed reports whether the challenge called name was met.
+func (e *Event) HasPassed(name string) bool {
+	return slices.Contains(e.Passed, name)
 }
 
 // Cost is how much an event adds to a count: a whole number, 0 or more. The

@@ -21,6 +21,7 @@ func TestEventJSONRoundTrip(t *testing.T) {
 	for _, e := range []slidegate.Event{
 		{Name: "e"},
 		{Name: "e", Cost: slidegate.CostOf(0)},
+		{Name: "e", Outcome: slidegate.Failure, Decision: "abc"}, {Name: "e", Outcome: slidegate.Success},
 		{Name: "e", Cost: slidegate.CostOf(1), Time: time.UnixMicro(1_700_000_000_000_001).UTC()},
 		{Name: "<a&b>\n", Attrs: []slidegate.Attr{slidegate.String("a b", "\x00\"é操"), {Name: "n", Value: literal}, slidegate.String("empty", "")}},
 	} {
@@ -38,7 +39,7 @@ func TestEventJSONRoundTrip(t *testing.T) {
 		t.Errorf("%s, %v; want %s", out, err, want)
 	}
 	for _, e := range []slidegate.Event{
-		{}, {Name: "\xff"}, {Name: "e", Attrs: []slidegate.Attr{slidegate.String("a", "\xff")}},
+		{}, {Name: "\xff"}, {Name: "e", Outcome: 7}, {Name: "e", Decision: "\xff"}, {Name: "e", Attrs: []slidegate.Attr{slidegate.String("a", "\xff")}},
 		{Name: "e", Attrs: []slidegate.Attr{slidegate.Int("a", 1), slidegate.Int("a", 2)}},
 	} {
 		if out, err := json.Marshal(e); !errors.Is(err, slidegate.ErrEvent) {

@@ -11,7 +11,7 @@ import (
 const inlineReceipts = 4
 
 // idVersion is the first byte of every id.
-const idVersion = 1
+const idVersion = 3
 
 // Receipt records what one window took for one decision, enough for its store
 // to give exactly that back. It is for engines and stores; programs keep the
@@ -21,9 +21,29 @@ type Receipt struct {
 	Window [2]uint64
 	// Stamp and Amount are in the terms of the window's algorithm.
 	Stamp, Amount int64
-	// Seq orders decisions within the store.
+	// Seq orders decisions within the store. It is less than 2^62.
 	Seq uint64
+	// Kind says what was taken.
+	Kind ReceiptKind
 }
+
+// ReceiptKind says what a window took for a decision.
+type ReceiptKind uint8
+
+// What there is.
+const (
+	// Charge: a hit, for good unless it is refunded.
+	Charge ReceiptKind = iota
+	// InFlight: a place in flight, which a release gives back.
+	InFlight
+	// Unsettled: a hit that a report settles: gives back, or changes. Until then, and
+	// no longer, it can be refunded.
+	Unsettled
+	// Held: a place that is held until a report tells whether it is a hit.
+	Held
+)
+
+const receiptKindBits = 2
 
 // Sealer enciphers and signs what ids hold, so that nobody can read one or make
 // one up. It is safe for concurrent use.
@@ -84,7 +104,7 @@ func (id ID) String() string {
 		body = binary.BigEndian.AppendUint64(body, r.Window[1])
 		body = binary.AppendVarint(body, r.Stamp)
 		body = binary.AppendVarint(body, r.Amount)
-		body = binary.AppendUvarint(body, r.Seq)
+		body = binary.AppendUvarint(body, r.Seq<<receiptKindBits|uint64(r.Kind))
 	}
 	return base64.RawURLEncoding.EncodeToString(id.sealer.Seal([]byte{idVersion}, body))
 }
@@ -135,8 +155,10 @@ func readReceipt(b []byte) (Receipt, int) {
 		return Receipt{}, 0
 	}
 	at += n
-	if r.Seq, n = binary.Uvarint(b[at:]); n <= 0 {
+	seq, n := binary.Uvarint(b[at:])
+	if n <= 0 {
 		return Receipt{}, 0
 	}
+	r.Seq, r.Kind = seq>>receiptKindBits, ReceiptKind(seq&(1<<receiptKindBits-1))
 	return r, at + n
 }

@@ -13,77 +13,29 @@ import (
 	"unicode/utf8"
 )
 
-// MarshalJSON returns the decision as other programs see it. What there is
-// nothing to say about is left out. Delays are whole microseconds.
-func (d Decision) MarshalJSON() ([]byte, error) {
-	return json.Marshal(jsonDecision{
-		ID: d.ID.String(), Action: d.Action.String(), Admitted: d.Admitted(),
-		Rule: d.Rule, Reason: d.Reason, Message: d.Message,
-		RetryAfter: d.RetryAfter.Microseconds(), RetryAfterEvents: d.RetryAfterEvents, Never: d.Never,
-		Windows: d.Windows(), Shadow: d.Shadow(),
-	})
+// marshal is json.Marshal that leaves <, > and & as they are: an encoder around it
+// escapes them unless it is told not to.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-type jsonDecision struct {
-	ID               string        `json:"id,omitempty"`
-	Action           string        `json:"action"`
-	Admitted         bool          `json:"admitted"`
-	Rule             string        `json:"rule,omitempty"`
-	Reason           string        `json:"reason,omitempty"`
-	Message          string        `json:"message,omitempty"`
-	RetryAfter       int64         `json:"retry_after_us,omitempty"`
-	RetryAfterEvents int64         `json:"retry_after_events,omitempty"`
-	Never            bool          `json:"never,omitempty"`
-	Windows          []WindowState `json:"windows,omitempty"`
-	Shadow           []WindowState `json:"shadow,omitempty"`
-}
+// MarshalJSON returns the decision as other programs see it. What there is
+// nothing to say about is left out. Delays are whole microseconds.
+func (d Decision) MarshalJSON() ([]byte, error) { return d.AppendJSON(nil), nil }
 
 // MarshalJSON returns the state as other programs see it: numbers with the
 // decimals of the limit, delays in whole microseconds.
-func (w WindowState) MarshalJSON() ([]byte, error) {
-	return json.Marshal(jsonWindow{
-		Rule: w.Rule, Limit: w.Limit,
-		Used: w.decimal(w.Used), Max: w.decimal(w.Max), Remaining: w.decimal(w.Remaining),
-		RetryAfter: w.RetryAfter.Microseconds(), RetryAfterEvents: w.RetryAfterEvents,
-		ResetAfter: w.ResetAfter.Microseconds(), Refused: w.Refused, Never: w.Never,
-	})
-}
-
-type jsonWindow struct {
-	Rule             string      `json:"rule,omitempty"`
-	Limit            string      `json:"limit,omitempty"`
-	Used             json.Number `json:"used"`
-	Max              json.Number `json:"max"`
-	Remaining        json.Number `json:"remaining"`
-	RetryAfter       int64       `json:"retry_after_us,omitempty"`
-	RetryAfterEvents int64       `json:"retry_after_events,omitempty"`
-	ResetAfter       int64       `json:"reset_after_us,omitempty"`
-	Refused          bool        `json:"refused,omitempty"`
-	Never            bool        `json:"never,omitempty"`
-}
-
-func (w *WindowState) decimal(n int64) json.Number { return json.Number(FormatUnits(n, w.Scale)) }
+func (w WindowState) MarshalJSON() ([]byte, error) { return w.appendJSON(nil), nil }
 
 // FormatUnits writes n units of 10^-scale as a decimal number, without zeros
 // at its end: (199990, 3) is "199.99".
-func FormatUnits(n int64, scale uint8) string {
-	text := strconv.FormatInt(n, 10)
-	if scale == 0 {
-		return text
-	}
-	sign := ""
-	if text[0] == '-' {
-		sign, text = "-", text[1:]
-	}
-	if pad := int(scale) + 1 - len(text); pad > 0 {
-		text = strings.Repeat("0", pad) + text
-	}
-	whole, frac := text[:len(text)-int(scale)], strings.TrimRight(text[len(text)-int(scale):], "0")
-	if frac == "" {
-		return sign + whole
-	}
-	return sign + whole + "." + frac
-}
+func FormatUnits(n int64, scale uint8) string { return string(appendUnits(nil, n, scale)) }
 
 // MarshalJSON returns the event in the form that UnmarshalJSON reads. What
 // Validate refuses is an error, and so is a text that is not UTF-8, which JSON
@@ -92,8 +44,11 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	out := jsonEvent{Event: e.Name, Time: e.Time}
-	valid := utf8.ValidString(e.Name)
+	out := jsonEvent{Event: e.Name, Passed: e.Passed, Outcome: e.Outcome.String(), Decision: e.Decision, Time: e.Time}
+	valid := utf8.ValidString(e.Name) && utf8.ValidString(e.Decision)
+	for _, name := range e.Passed {
+		valid = valid && utf8.ValidString(name)
+	}
 	if e.Cost != (Cost{}) {
 		units := e.Cost.Units()
 		out.Cost = &units
@@ -116,43 +71,73 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if !valid {
 		return nil, fmt.Errorf("%w: a text that is not UTF-8 cannot be written as JSON", ErrEvent)
 	}
-	return json.Marshal(out)
+	return marshal(out)
 }
 
 type jsonEvent struct {
-	Event string          `json:"event"`
-	Attrs json.RawMessage `json:"attrs,omitempty"`
-	Cost  *int64          `json:"cost,omitempty"`
-	Time  time.Time       `json:"time,omitzero"`
-}
-
-func appendQuoted(b []byte, s string) []byte {
-	quoted, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // unreachable: s is a string
-	}
-	return append(b, quoted...)
+	Event    string          `json:"event"`
+	Attrs    json.RawMessage `json:"attrs,omitempty"`
+	Cost     *int64          `json:"cost,omitempty"`
+	Passed   []string        `json:"passed,omitempty"`
+	Outcome  string          `json:"outcome,omitempty"`
+	Decision string          `json:"decision,omitempty"`
+	Time     time.Time       `json:"time,omitzero"`
 }
 
 // UnmarshalJSON reads an event strictly: unknown and repeated fields, values
 // that are neither text nor number, and anything after the event are errors,
-// which wrap [ErrEvent] and name the field. On an error e is left as it was.
+// which wrap [ErrEvent], name the field, and do not quote the value of an
+// attribute. On an error e is left as it was. The texts of e share a copy of data.
 //
-//	{"event":"sms.send","attrs":{"phone":"13800000000","size":12},"cost":1}
+//	{"event":"sms.send","attrs":{"phone":"13800000000","size":12},"cost":1,"passed":["captcha"]}
 //
-// "time" is a text in RFC 3339 or whole microseconds since the epoch.
+// Reports have "outcome", "success" or "failure", "decision", the id of the decision
+// that they settle, and "time", a text in RFC 3339 or whole microseconds since the epoch.
 func (e *Event) UnmarshalJSON(data []byte) error {
-	if err := checkText(data); err != nil {
-		return fmt.Errorf("%w: %w", ErrEvent, err)
-	}
-	p := eventParser{dec: json.NewDecoder(bytes.NewReader(data))}
-	p.dec.UseNumber()
-	var ev Event
-	if err := p.event(&ev); err != nil {
-		return fmt.Errorf("%w: %w", ErrEvent, err)
+	ev, rest, ok := CutEvent(string(data))
+	if !ok || strings.Trim(rest, " \t\r\n") != "" {
+		var err error
+		if ev, err = parseEvent(data); err != nil {
+			return fmt.Errorf("%w: %w", ErrEvent, err)
+		}
 	}
 	*e = ev
 	return nil
+}
+
+// parseEvent reads an event by its tokens. It reads what CutEvent does, takes ten times
+// as long, and says what is wrong.
+func parseEvent(data []byte) (ev Event, err error) {
+	if err := checkText(data); err != nil {
+		return Event{}, err
+	}
+	p := eventParser{dec: json.NewDecoder(bytes.NewReader(data))}
+	p.dec.UseNumber()
+	if err := p.event(&ev); err != nil {
+		return Event{}, syntaxError(data, err)
+	}
+	return ev, nil
+}
+
+// syntaxError says where data is no JSON, if that is what err is about. It does
+// not quote the character there, which may be of a secret.
+func syntaxError(data []byte, err error) error {
+	var bad *json.SyntaxError
+	if !errors.As(err, &bad) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	// The parser of tokens does not know the place.
+	if !errors.As(json.Unmarshal(data, new(json.RawMessage)), &bad) {
+		return errors.New("the JSON goes wrong")
+	}
+	what := bad.Error()
+	if strings.HasPrefix(what, "unexpected end") {
+		return errors.New("the JSON ends too early")
+	}
+	if i := strings.LastIndex(what, "' "); i >= 0 { // invalid character 'x' …
+		what = what[i+2:]
+	}
+	return fmt.Errorf("the JSON goes wrong at byte %d: %s", bad.Offset, what)
 }
 
 type eventParser struct{ dec *json.Decoder }
@@ -174,7 +159,7 @@ func (p *eventParser) object(field func(name string) error) error {
 		return err
 	}
 	if t != json.Delim('{') {
-		return fmt.Errorf("want an object, got %s", describe(t))
+		return fmt.Errorf("want an object, got %s", kindOf(t))
 	}
 	seen := map[string]bool{}
 	for p.dec.More() {
@@ -211,6 +196,9 @@ func (p *eventParser) field(ev *Event, name string) error {
 		}
 		return nil
 	}
+	if name == "passed" {
+		return p.passed(ev)
+	}
 	t, err := p.token()
 	if err != nil {
 		return err
@@ -229,13 +217,48 @@ func (p *eventParser) field(ev *Event, name string) error {
 			return fmt.Errorf("cost: want a whole number, 0 or more, got %s", describe(t))
 		}
 		ev.Cost = CostOf(n)
+	case "outcome":
+		text, _ := t.(string)
+		var ok bool
+		if ev.Outcome, ok = ParseOutcome(text); !ok {
+			return fmt.Errorf("outcome: want \"success\" or \"failure\", got %s", describe(t))
+		}
+	case "decision":
+		text, ok := t.(string)
+		if !ok || text == "" {
+			return fmt.Errorf("decision: want the id of a decision, got %s", describe(t))
+		}
+		ev.Decision = text
 	case "time":
 		ev.Time, err = parseTime(t)
 		return err
 	default:
-		return fmt.Errorf("unknown field %q; an event has event, attrs, cost, time", shorten(name))
+		return fmt.Errorf("unknown field %q; an event has event, attrs, cost and passed (a report outcome, decision and time), and attributes go into attrs", shorten(name))
 	}
 	return nil
+}
+
+// passed reads a list of texts.
+func (p *eventParser) passed(ev *Event) error {
+	t, err := p.token()
+	if err != nil {
+		return err
+	}
+	if t != json.Delim('[') {
+		return fmt.Errorf("passed: want a list of texts, got %s", describe(t))
+	}
+	for p.dec.More() {
+		if t, err = p.token(); err != nil {
+			return err
+		}
+		name, ok := t.(string)
+		if !ok {
+			return fmt.Errorf("passed[%d]: want a text, got %s", len(ev.Passed), describe(t))
+		}
+		ev.Passed = append(ev.Passed, name)
+	}
+	_, err = p.token()
+	return err
 }
 
 func (p *eventParser) attr(ev *Event, name string) error {
@@ -249,11 +272,11 @@ func (p *eventParser) attr(ev *Event, name string) error {
 	case json.Number:
 		number, err := NumberValue(v.String())
 		if err != nil {
-			return fmt.Errorf("%s: %w", shorten(name), err)
+			return fmt.Errorf("%s: %w", plain(name), err)
 		}
 		ev.Attrs = append(ev.Attrs, Attr{Name: name, Value: number})
 	default:
-		return fmt.Errorf("%s: want a text or a number, got %s; leave it out if there is none", shorten(name), describe(t))
+		return fmt.Errorf("%s: want a text or a number, got %s; leave it out if there is none", plain(name), kindOf(t))
 	}
 	return nil
 }
@@ -268,14 +291,18 @@ func parseTime(t json.Token) (time.Time, error) {
 			at = time.UnixMicro(us)
 		}
 	}
+	if year := at.Year(); year > 9999 || year < 0 {
+		return time.Time{}, fmt.Errorf("time: %s microseconds lie in the year %d; are they nanoseconds?", describe(t), year)
+	}
 	if !at.IsZero() {
 		return at, nil
 	}
 	return time.Time{}, fmt.Errorf("time: want RFC 3339 or whole microseconds, got %s", describe(t))
 }
 
-// describe names a token for a message.
-func describe(t json.Token) string {
+// kindOf names a token for a message without its value, which may be that of an
+// attribute.
+func kindOf(t json.Token) string {
 	switch v := t.(type) {
 	case nil:
 		return "null"
@@ -285,11 +312,23 @@ func describe(t json.Token) string {
 		}
 		return "a list"
 	case string:
+		return "a text"
+	case json.Number:
+		return "a number"
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// describe names a token for a message, with its value.
+func describe(t json.Token) string {
+	switch v := t.(type) {
+	case string:
 		return strconv.Quote(shorten(v))
 	case json.Number:
 		return shorten(v.String())
 	default:
-		return fmt.Sprint(v)
+		return kindOf(t)
 	}
 }
 
@@ -311,7 +350,7 @@ func checkText(data []byte) error {
 		}
 		low, ok := escapedUnit(data[i+5:])
 		if !ok || utf16.DecodeRune(unit, low) == utf8.RuneError {
-			return fmt.Errorf("%s is half of a surrogate pair", data[i-1:i+5])
+			return fmt.Errorf("half of a surrogate pair at byte %d of the event", i)
 		}
 		i += 10
 	}
@@ -319,7 +358,7 @@ func checkText(data []byte) error {
 }
 
 // escapedUnit reads \uXXXX at the front of b.
-func escapedUnit(b []byte) (rune, bool) {
+func escapedUnit[T []byte | string](b T) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
 	}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -29,6 +31,12 @@ type Value struct {
 // TextValue returns a text.
 func TextValue(s string) Value { return Value{text: s} }
 
+// Errors of numbers. They do not quote the number: it may be a secret.
+var (
+	errNoNumber = errors.New("this is not a number in JSON")
+	errTooLarge = errors.New("the number is too large; the largest is about 1.8e308")
+)
+
 // IntValue returns a whole number.
 func IntValue(n int64) Value { return Value{kind: kindInt, bits: uint64(n)} }
 
@@ -36,10 +44,11 @@ func IntValue(n int64) Value { return Value{kind: kindInt, bits: uint64(n)} }
 func FloatValue(f float64) Value { return Value{kind: kindFloat, bits: math.Float64bits(f)} }
 
 // NumberValue returns the number that literal spells in JSON, and keeps the
-// spelling: as part of a key, 12345678901234567890 loses no digit.
+// spelling: as part of a key, 12345678901234567890 loses no digit. An error does
+// not quote it.
 func NumberValue(literal string) (Value, error) {
 	if !isJSONNumber(literal) {
-		return Value{}, fmt.Errorf("%q is not a number", shorten(literal))
+		return Value{}, errNoNumber
 	}
 	v := Value{kind: kindLiteral, text: literal}
 	return v, v.validate()
@@ -75,6 +84,26 @@ func (v Value) String() string {
 	return string(v.AppendText(nil))
 }
 
+// ParseAddress reads an address as it appears in the wild: IPv4 and IPv6, with or
+// without a zone, a port, or brackets. The zone and port are cut off, and an IPv4
+// address mapped into IPv6 is the IPv4 address. It reports false for any other
+// text.
+func ParseAddress(text string) (netip.Addr, bool) {
+	var addr netip.Addr
+	var err error
+	switch n := len(text); {
+	case n > 2 && text[0] == '[' && text[n-1] == ']':
+		addr, err = netip.ParseAddr(text[1 : n-1])
+	case n > 0 && text[0] == '[' || strings.Count(text, ":") == 1:
+		var port netip.AddrPort
+		port, err = netip.ParseAddrPort(text)
+		addr = port.Addr()
+	default:
+		addr, err = netip.ParseAddr(text)
+	}
+	return addr.Unmap().WithZone(""), err == nil
+}
+
 func (v Value) validate() error {
 	switch v.kind {
 	case kindFloat:
@@ -83,7 +112,7 @@ func (v Value) validate() error {
 		}
 	case kindLiteral:
 		if _, err := strconv.ParseFloat(v.text, 64); errors.Is(err, strconv.ErrRange) {
-			return fmt.Errorf("the number %s is too large", shorten(v.text))
+			return errTooLarge
 		}
 	}
 	return nil
@@ -122,6 +151,17 @@ func isJSONNumber(s string) bool {
 		}
 	}
 	return i == len(s)
+}
+
+// plain returns a name for a message: as it is, or in quotes if it holds anything
+// that is not commonly part of a name.
+func plain(name string) string {
+	for i := range len(name) {
+		if c := name[i]; c != '_' && c != '.' && c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return strconv.Quote(shorten(name))
+		}
+	}
+	return shorten(name)
 }
 
 // shorten cuts a text for a message, between characters.

@@ -15,6 +15,8 @@ require (
 )
 
 require (
+	github.com/expr-lang/expr v1.17.8 // indirect
+	github.com/gaissmai/bart v0.30.0 // indirect
 	github.com/hashicorp/golang-lru v0.5.4 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
 	github.com/pkg/errors v0.9.1 // indirect

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write access.log")
+var rewrite = flag.Bool("rewrite", false, "write access.log and auth.log")
 
 // request is one line of the log.
 type request struct {
@@ -57,8 +57,18 @@ func reader() []request {
 	return all
 }
 
+// copier fetches what fits into a minute right before it ends, and as much again
+// right after: a hundred in half a minute.
+func copier() []request {
+	var all []request
+	for i := range 100 {
+		all = append(all, request{2685 + i*3/10, "198.51.100.40", "GET", fmt.Sprintf("/products/%d", i), 200, 2048})
+	}
+	return all
+}
+
 func accessLog() []byte {
-	all := slices.Concat(visitors(rand.New(rand.NewPCG(1, 2))), guesser(), reader())
+	all := slices.Concat(visitors(rand.New(rand.NewPCG(1, 2))), guesser(), reader(), copier())
 	slices.SortStableFunc(all, func(a, b request) int { return cmp.Compare(a.at, b.at) })
 	start := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
 	var b bytes.Buffer

@@ -13,14 +13,18 @@ import (
 // smsPlan has two rules and three windows for one event.
 func smsPlan(tb testing.TB) *rule.Plan {
 	tb.Helper()
-	plan, _, err := rule.Compile(&rule.Set{Rules: []rule.Rule{
-		{Name: "sms-phone", Match: []rule.Matcher{{"event": {"sms.send"}}}, Key: []string{"phone"}, Limits: []rule.Limit{{Limit: "1 per 60s"}, {Limit: "10 per 24h"}}},
-		{Name: "sms-ip", Match: []rule.Matcher{{"event": {"sms.send"}}}, Key: []string{"ip"}, Limits: []rule.Limit{{Limit: "20 per 1m"}}},
-	}})
+	plan, _, err := rule.Compile(&rule.Set{Rules: smsRules()})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return plan
+}
+
+func smsRules() []rule.Rule {
+	return []rule.Rule{
+		{Name: "sms-phone", Match: []rule.Matcher{{"event": {"sms.send"}}}, Key: []string{"phone"}, Limits: []rule.Limit{{Limit: "1 per 60s"}, {Limit: "10 per 24h"}}},
+		{Name: "sms-ip", Match: []rule.Matcher{{"event": {"sms.send"}}}, Key: []string{"ip"}, Limits: []rule.Limit{{Limit: "20 per 1m"}}},
+	}
 }
 
 func newGate(tb testing.TB, plan *rule.Plan, o Options) *Gate {
@@ -37,27 +41,47 @@ func TestCheckAllocatesNothing(t *testing.T) {
 	if raced {
 		t.Skip("sync.Pool drops things at random under the race detector")
 	}
-	g := newGate(t, smsPlan(t), Options{})
-	ctx := context.Background()
-	phones := make([]string, 64)
-	for i := range phones {
-		phones[i] = fmt.Sprint(i)
+	sms := func(name, key string, limits ...rule.Limit) rule.Rule {
+		return rule.Rule{Name: name, Match: []rule.Matcher{{"event": {"sms.send"}}}, Key: []string{key}, MissingKey: "skip", Limits: limits}
 	}
-	i := 0
-	check := func() {
-		i++
-		d, err := g.Check(ctx, slidegate.Event{Name: "sms.send", Attrs: []slidegate.Attr{
-			slidegate.String("phone", phones[i%len(phones)]), slidegate.String("ip", "192.0.2.9"),
-		}})
-		if err != nil || len(d.Windows()) != 3 {
-			t.Fatalf("%v %v", d, err)
+	four := sms("shadow", "ip", rule.Limit{Limit: "90 per 1h", Shadow: new(true)})
+	replacing := append(smsRules(), sms("device", "device", limits("9 per 1m")...))
+	for i, name := range []string{"a", "b", "c"} {
+		replaced := sms(name, "phone", limits("5 per 1m")...)
+		replaced.Where = "phone != \"x\""
+		replacing[i].Replaces = []string{name}
+		replacing = append(replacing, replaced)
+	}
+	for name, tt := range map[string]struct {
+		plan    *rule.Plan
+		windows int
+	}{
+		"three windows":        {smsPlan(t), 3},
+		"four, one a shadow":   {compile(t, append(smsRules(), four)...), 3},
+		"rules replace others": {compile(t, replacing...), 4}, // the event has no device
+	} {
+		g := newGate(t, tt.plan, Options{})
+		ctx := context.Background()
+		phones := make([]string, 64)
+		for i := range phones {
+			phones[i] = fmt.Sprint(i)
 		}
-	}
-	for range 200 { // windows grow to their size first
-		check()
-	}
-	if n := testing.AllocsPerRun(1000, check); n != 0 {
-		t.Errorf("Check allocates %v times", n)
+		i := 0
+		check := func() {
+			i++
+			d, err := g.Check(ctx, slidegate.Event{Name: "sms.send", Attrs: []slidegate.Attr{
+				slidegate.String("phone", phones[i%len(phones)]), slidegate.String("ip", "192.0.2.9"),
+			}})
+			if err != nil || len(d.Windows()) != tt.windows {
+				t.Fatalf("%s: %v, %d windows", name, err, len(d.Windows()))
+			}
+		}
+		for range 200 { // windows grow to their size first
+			check()
+		}
+		if n := testing.AllocsPerRun(1000, check); n != 0 {
+			t.Errorf("%s: Check allocates %v times", name, n)
+		}
 	}
 }
 

@@ -15,6 +15,9 @@ type Explanation struct {
 	// is admitted adds to them, and so does a refused one where a limit counts
 	// refused hits.
 	Decision slidegate.Decision
+	// Listed says which entry of allow or deny decided before every rule, such
+	// as "deny[0]: phone=(secret)"; empty for none.
+	Listed string
 	// Rules says for every rule of the plan, in order, whether it applies.
 	Rules []RuleExplanation
 }
@@ -24,7 +27,8 @@ type RuleExplanation struct {
 	// Rule is its name.
 	Rule string
 	// Applies says that the event meets it, under the key Key and with the
-	// Windows as they stand now (none where an override says unlimited).
+	// Limits as they stand now; where there are none, and none that are Idle, an
+	// override says unlimited.
 	Applies bool
 	// Why says why it applies or not.
 	Why string
@@ -32,8 +36,26 @@ type RuleExplanation struct {
 	Key []slidegate.Attr
 	// CanonicalKey is the key as stores know it.
 	CanonicalKey string
-	// Windows are those of its limits, shadow limits too.
-	Windows []slidegate.WindowState
+	// Limits are those that hold for the event, shadow limits too.
+	Limits []LimitExplanation
+	// Idle are those of its limits whose condition does not hold for the event.
+	Idle []IdleLimit
+}
+
+// LimitExplanation is a limit that an event meets, and its window.
+type LimitExplanation struct {
+	// Window says how it stands, and whether it would refuse the event.
+	Window slidegate.WindowState
+	// Action is what the limit does with an event that does not fit.
+	Action slidegate.Action
+	// Shadow says that the limit judges but never decides.
+	Shadow bool
+}
+
+// IdleLimit is a limit that does not hold for an event.
+type IdleLimit struct {
+	// Limit is its text, and Why says why.
+	Limit, Why string
 }
 
 // Explain says what Check would answer for ev now, which rules apply or do not
@@ -52,13 +74,19 @@ func (g *Gate) Explain(ctx context.Context, ev slidegate.Event) (*Explanation, e
 	x := &Explanation{}
 	g.answer(&x.Decision, sc, 0)
 	x.Decision.ID = slidegate.ID{}
+	x.Listed = sc.live.plan.WhyListed(&ev)
 	at := 0
 	for _, r := range sc.live.plan.Rules() {
+		if x.Listed != "" {
+			x.Rules = append(x.Rules, RuleExplanation{Rule: r.Name, Why: "not asked: the event is on a list"})
+			continue
+		}
 		e := g.explainRule(sc, r, &ev)
 		for ; at < len(sc.notes) && sc.notes[at].active.Rule == r.Name; at++ {
-			var w slidegate.WindowState
-			window(&w, &req.Items[at], sc.notes[at].active)
-			e.Windows = append(e.Windows, w)
+			a := sc.notes[at].active
+			l := LimitExplanation{Action: a.Action, Shadow: a.Shadow}
+			window(&l.Window, &req.Items[at], a)
+			e.Limits = append(e.Limits, l)
 		}
 		x.Rules = append(x.Rules, e)
 	}
@@ -68,11 +96,20 @@ func (g *Gate) Explain(ctx context.Context, ev slidegate.Event) (*Explanation, e
 func (g *Gate) explainRule(sc *scratch, r *rule.Compiled, ev *slidegate.Event) RuleExplanation {
 	e := RuleExplanation{Rule: r.Name}
 	ok, why := r.WhyMatch(ev)
+	now := g.time(sc, r.NeedsTime())
+	if where := r.WhyWhere(ev, now); ok && where != "" {
+		ok, why = r.Where(ev, now), why+"; "+where
+	}
+	for _, m := range sc.met {
+		if m.Rule == r && m.By != nil {
+			ok, why = false, why+"; replaced by rule "+m.By.Name
+		}
+	}
 	if !ok {
 		e.Why = why
 		return e
 	}
-	key, found, err := r.AppendKey(nil, ev)
+	key, found, err := r.AppendKey(nil, ev, g.secrets)
 	switch {
 	case err != nil: // the event would have been refused before
 		e.Why = err.Error()
@@ -83,9 +120,15 @@ func (g *Gate) explainRule(sc *scratch, r *rule.Compiled, ev *slidegate.Event) R
 	case found == rule.KeySkip:
 		e.Why = fmt.Sprintf("%s, but the key %v is missing a part: skipped (missing_key)", why, r.Key())
 	default:
-		e.Applies, e.Why, e.CanonicalKey, e.Key = true, why, string(key), r.KeyAttrs(ev)
-		if n, until := r.WhichOverride(ev, g.overrideTime(sc, r)); n >= 0 {
+		e.Applies, e.Why, e.CanonicalKey, e.Key = true, why, string(key), r.KeyAttrs(ev, g.secrets)
+		if n, until := r.WhichOverride(ev, now); n >= 0 {
 			e.Why += fmt.Sprintf("; overrides[%d] holds%s", n, until)
+		}
+		active, _ := r.Active(ev, now) // an error would have refused the event before
+		for _, a := range active {
+			if !a.Applies(ev, now) {
+				e.Idle = append(e.Idle, IdleLimit{Limit: a.Text, Why: a.WhyWhere(ev, now)})
+			}
 		}
 	}
 	return e

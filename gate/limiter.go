@@ -49,7 +49,7 @@ func NewLimiter(maximum int64, per time.Duration, o LimiterOptions) (*Limiter, e
 	if err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
-	mo := store.MemoryOptions{MaxKeys: o.MaxKeys, SweepEvery: -1}
+	mo := store.MemoryOptions{MaxKeys: o.MaxKeys, SketchBytes: -1, SweepEvery: -1}
 	if o.Now != nil {
 		mo.Now = func() int64 { return o.Now().UnixMicro() }
 	}
@@ -98,7 +98,7 @@ func (l *Limiter) sweep() bool {
 // Peek returns how the window of key stands now and, as Refused and RetryAfter,
 // whether and when one hit would pass. It counts nothing.
 func (l *Limiter) Peek(key string) slidegate.WindowState {
-	req := store.Request{Items: []store.Item{{Window: l.window, Key: []byte(key), Limit: l.params, Cost: 1}}}
+	req := store.Request{Items: []store.Item{{Window: l.window, Key: []byte(key), Limit: &l.params, Cost: 1}}}
 	if err := l.store.Look(context.Background(), &req); err != nil {
 		return slidegate.WindowState{Max: l.params.Max, Refused: true} // unreachable: it is never closed
 	}

@@ -6,21 +6,8 @@ import (
 	"slices"
 
 	"github.com/slidegate/slidegate"
-	"github.com/slidegate/slidegate/limit"
 	"github.com/slidegate/slidegate/rule"
-	"github.com/slidegate/slidegate/store"
 )
-
-// counted reports whether an item's delay is a number of checks.
-func counted(it *store.Item) bool { return it.Limit.Algorithm == limit.Events }
-
-// capacity returns how many units the window of an item holds at once.
-func capacity(it *store.Item) int64 {
-	if it.Limit.Algorithm == limit.GCRA && it.Limit.Max > 0 { // else a ban
-		return it.Limit.Burst
-	}
-	return it.Limit.Max
-}
 
 // Query returns how the windows of a rule stand for one key now, in the order
 // of its limits. attrs are the attributes that the key is built from, "event"
@@ -53,9 +40,11 @@ func (g *Gate) Reset(ctx context.Context, ruleName string, attrs ...slidegate.At
 	if err := g.addKey(sc, ruleName, attrs, true); err != nil {
 		return err
 	}
-	if err := g.store.Reset(ctx, sc.requests()[0].Items); err != nil {
+	items := sc.requests()[0].Items
+	if err := g.store.Reset(ctx, items); err != nil {
 		return fmt.Errorf("gate: %w", err)
 	}
+	g.lines.reset(items)
 	return nil
 }
 
@@ -75,7 +64,7 @@ func (g *Gate) addKey(sc *scratch, ruleName string, attrs []slidegate.Attr, all 
 	}
 	var found rule.KeyResult
 	var err error
-	sc.keys, found, err = r.AppendKey(sc.keys, &ev)
+	sc.keys, found, err = r.AppendKey(sc.keys, &ev, g.secrets)
 	if err != nil {
 		return fmt.Errorf("gate: rule %s: %w", r.Name, err)
 	}
@@ -84,12 +73,12 @@ func (g *Gate) addKey(sc *scratch, ruleName string, attrs []slidegate.Attr, all 
 	}
 	limits := r.All()
 	if !all {
-		if limits, err = r.Active(&ev, g.overrideTime(sc, r)); err != nil {
+		if limits, err = r.Active(&ev, g.time(sc, r.NeedsTime())); err != nil {
 			return fmt.Errorf("gate: rule %s: %w", r.Name, err)
 		}
 	}
 	for i := range limits {
-		sc.item(&limits[i], 0, 0)
+		sc.item(&limits[i], 0, span{to: len(sc.keys)}, false)
 	}
 	sc.ends = append(sc.ends, requestEnd{items: len(sc.items)})
 	return nil
@@ -106,4 +95,15 @@ func eventOf(attrs []slidegate.Attr) (ev slidegate.Event, named bool) {
 	ev.Name = attrs[at].Value.String()
 	ev.Attrs = slices.Delete(slices.Clone(attrs), at, at+1)
 	return ev, true
+}
+
+// Key returns, for people, the attributes that the key of ev in a rule is built from:
+// for each part the one that is present, cut and normalised like the key; secret ones
+// are hidden. It returns nil where there is no such rule, or a part cannot be read.
+func (g *Gate) Key(ruleName string, ev *slidegate.Event) []slidegate.Attr {
+	r := g.Plan().Rule(ruleName)
+	if r == nil {
+		return nil
+	}
+	return r.KeyAttrs(ev, g.secrets)
 }

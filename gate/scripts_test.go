@@ -16,6 +16,12 @@ func TestScripts(t *testing.T) {
 	gatetest.Run(t, "testdata", gatetest.Options{Load: loadPlan, Rewrite: *rewrite})
 }
 
+// TestGoodFiles runs a script for each example of the grammar, which shows what
+// it promises, and for the actions.
+func TestGoodFiles(t *testing.T) {
+	gatetest.Run(t, "testdata/good", gatetest.Options{Load: loadPlan, Rewrite: *rewrite})
+}
+
 func loadPlan(path string) (*rule.Plan, error) {
 	f, err := rulefile.Load(path)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"hash"
+	"sync"
 )
 
 // sealer enciphers and signs ids. The signature, a truncated HMAC of the body,
@@ -15,8 +17,8 @@ import (
 // Ids hold hashes of keys under the seed of the store. Whoever could read one
 // could compute the seed from it, and then try keys, or make keys that collide.
 type sealer struct {
-	signing []byte
-	block   cipher.Block
+	macs  sync.Pool // of hash.Hash: the key of one is prepared once
+	block cipher.Block
 }
 
 const sealSize = 12
@@ -30,7 +32,10 @@ func newSealer(key []byte) *sealer {
 	if err != nil {
 		panic(err) // unreachable: the key has 32 bytes
 	}
-	return &sealer{signing: derive(key, "sign"), block: block}
+	s := &sealer{block: block}
+	signing := derive(key, "sign")
+	s.macs.New = func() any { return hmac.New(sha256.New, signing) }
+	return s
 }
 
 // derive returns a key for one use.
@@ -41,9 +46,12 @@ func derive(key []byte, use string) []byte {
 }
 
 func (s *sealer) sign(body []byte) []byte {
-	mac := hmac.New(sha256.New, s.signing)
+	mac := s.macs.Get().(hash.Hash)
+	mac.Reset()
 	mac.Write(body)
-	return mac.Sum(nil)[:sealSize]
+	signature := mac.Sum(nil)[:sealSize]
+	s.macs.Put(mac)
+	return signature
 }
 
 // crypt enciphers or deciphers body into dst.

@@ -1,6 +1,11 @@
 package limit
 
-import "github.com/slidegate/slidegate/window"
+import (
+	"encoding/binary"
+	"hash/fnv"
+
+	"github.com/slidegate/slidegate/window"
+)
 
 // driver runs one state the way a store does: advance, judge, make room, charge;
 // a cost of 0 only judges.
@@ -19,8 +24,12 @@ func newDriver(a Algorithm, wide bool) driver {
 		return &bucketDriver{}
 	case a == GCRA:
 		return &plainDriver{s: &Meter{TAT: EmptyMeter().TAT}}
-	case a == Fixed:
+	case a == Fixed || a == Calendar:
 		return &plainDriver{s: &Counter{}}
+	case a == SlidingCounter:
+		return &plainDriver{s: &Weighted{}}
+	case a == Inflight:
+		return &holdersDriver{}
 	default:
 		return &marksDriver{}
 	}
@@ -139,6 +148,93 @@ func (d *plainDriver) record(p Params, now, cost int64) Result {
 	r := d.s.Judge(p, now, cost)
 	d.s.Record(p, now, cost)
 	return settleRecord(r, d.s.Judge(p, now, cost), d.s.Judge(p, now, 0))
+}
+
+type holdersDriver struct{ Holders }
+
+func (d *holdersDriver) check(p Params, now, cost int64) Result {
+	if cost == 0 {
+		return d.Judge(p, now, 0)
+	}
+	d.Advance(p, now)
+	r := d.Judge(p, now, cost)
+	if r.OK {
+		if need := d.Need(uint32(cost)); need > len(d.Ring) {
+			d.Move(make([]uint64, need+need/4))
+		}
+		d.Charge(p, now, cost)
+		r = settle(r, d.Judge(p, now, 0))
+	}
+	return r
+}
+
+// record is check: nobody could release who was refused.
+func (d *holdersDriver) record(p Params, now, cost int64) Result { return d.check(p, now, cost) }
+
+// renew releases holders and charges as many now, and returns what they hold from
+// now on, or false if they were gone.
+func (d *holdersDriver) renew(p Params, now int64, c Charged) (Charged, bool) {
+	d.Advance(p, now)
+	before := d.Len
+	if !d.Refund(now, c) {
+		return c, false
+	}
+	return d.Charge(p, now, int64(before-d.Len)), true
+}
+
+// membersDriver is charged with members, and its charges have the numbers of its
+// calls.
+type membersDriver struct {
+	Members
+
+	batch   uint64
+	charged Charged
+}
+
+// hashes names members as a store does, one hash for each text.
+func hashes(members []string) (given []window.Hash) {
+	for _, m := range members {
+		h := fnv.New128a()
+		h.Write([]byte(m))
+		sum := h.Sum(nil)
+		given = append(given, window.Hash{Hi: binary.BigEndian.Uint64(sum), Lo: binary.BigEndian.Uint64(sum[8:])})
+	}
+	return given
+}
+
+func (d *membersDriver) check(p Params, now int64, members []string) Result {
+	given := hashes(members)
+	if len(given) == 0 {
+		return d.Judge(p, now, nil)
+	}
+	d.Advance(p, now)
+	r := d.Judge(p, now, given)
+	if r.OK {
+		d.room(len(given))
+		d.batch++
+		d.charged = d.Charge(p, now, given, d.batch)
+		r = settle(r, d.Judge(p, now, nil))
+	}
+	return r
+}
+
+func (d *membersDriver) record(p Params, now int64, members []string) Result {
+	given := hashes(members)
+	if len(given) == 0 {
+		return d.Judge(p, now, nil)
+	}
+	d.Advance(p, now)
+	r := d.Judge(p, now, given)
+	d.room(len(given))
+	d.batch++
+	d.charged = d.Record(p, now, given, d.batch)
+	return settleRecord(r, d.Judge(p, now, given), d.Judge(p, now, nil))
+}
+
+func (d *membersDriver) room(n int) {
+	if need := int(d.Len) + n; need > len(d.Slots) {
+		d.Move(make([]window.Member, need+need/4))
+	}
 }
 
 type marksDriver struct{ Marks }

@@ -29,7 +29,18 @@ func endParams(t *testing.T) (all []Params) {
 		add(SlidingBuckets, size, 0, 1000)
 		add(GCRA, size, 5, 0)
 		add(Fixed, size, 0, 0)
+		add(SlidingCounter, size, 0, 0)
+		add(Inflight, size, 0, 0)
 	}
+	queue, err := all[len(all)-1-3].Queued(MaxSize, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calendar, err := NewCalendar(Calendar, 5, months)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, queue, calendar)
 	add(Events, 20, 0, 0)
 	return all
 }
@@ -40,7 +51,11 @@ func longest(p Params) int64 {
 	case SlidingBuckets:
 		return (p.Buckets + 1) * p.Step
 	case GCRA:
-		return p.Burst * p.Step
+		return p.Burst*p.Step + p.Wait
+	case SlidingCounter:
+		return 2 * p.Size
+	case Calendar:
+		return MaxSize // of the months
 	default:
 		return p.Size
 	}
@@ -68,6 +83,9 @@ func TestEndsOfTime(t *testing.T) {
 				continue // it would be worked off after the end of time
 			}
 			for _, to := range endTimes {
+				if p.Algorithm == Calendar && to > math.MaxInt64-longest(p) {
+					continue // the period would end after it
+				}
 				if err := stepBetween(p, from, to); err != nil {
 					t.Errorf("%v of %d µs, from %d to %d: %v", p.Algorithm, p.Size, from, to, err)
 				}
@@ -95,6 +113,10 @@ func stepBetween(p Params, from, to int64) error {
 		}
 	case empty && look != Result{OK: true, Remaining: 5}:
 		return fmt.Errorf("all has left: %+v", look)
+	case p.Wait > 0 && to < from: // the clock stepped back: the whole queue is taken for full
+		if look.Used < 5 {
+			return fmt.Errorf("the clock stepped back: %+v", look)
+		}
 	case to <= from && look.Used != 5:
 		return fmt.Errorf("the clock stepped back: %+v", look)
 	}
@@ -117,8 +139,10 @@ func TestEndsOfTimeRetry(t *testing.T) {
 				continue
 			}
 			d := newDriver(p.Algorithm, p.Size > math.MaxUint32)
-			d.check(p, now, 5)
 			r := d.check(p, now, 1)
+			for n := 0; r.OK && n < 9; n++ { // as many as fit into the window and its queue
+				r = d.check(p, now, 1)
+			}
 			if r.OK || r.Retry < 1 {
 				t.Errorf("%v at %d: %+v", p.Algorithm, now, r)
 				continue
@@ -138,7 +162,7 @@ func TestEndsOfTimeRefund(t *testing.T) {
 	for _, from := range endTimes {
 		for _, to := range endTimes {
 			for _, p := range endParams(t) {
-				if p.Algorithm == GCRA && from > math.MaxInt64-longest(p) {
+				if p.Algorithm == GCRA && from > math.MaxInt64-longest(p) || p.Algorithm == Calendar && to > math.MaxInt64-longest(p) {
 					continue
 				}
 				s, judge := newRefunder(p)
@@ -155,4 +179,63 @@ func TestEndsOfTimeRefund(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEndsOfTimeDistinct does the same with members.
+func TestEndsOfTimeDistinct(t *testing.T) {
+	byMonth, err := NewCalendar(Distinct, 5, months)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []Params{byMonth}
+	for _, size := range []int64{MinSize, MaxSize} {
+		p, err := New(Distinct, 5, size, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	for _, p := range all {
+		for _, from := range endTimes {
+			for _, to := range endTimes {
+				if p.Periods != nil && max(from, to) > math.MaxInt64-MaxSize {
+					continue // the period would end after the end of time
+				}
+				if err := membersBetween(p, from, to); err != nil {
+					t.Errorf("distinct of %d µs, from %d to %d: %v", p.Size, from, to, err)
+				}
+			}
+		}
+	}
+}
+
+func membersBetween(p Params, from, to int64) error {
+	d := &membersDriver{}
+	if r := d.check(p, from, []string{"a", "b", "c", "d", "e"}); !r.OK {
+		return fmt.Errorf("filling: %+v", r)
+	}
+	look := d.check(p, to, nil)
+	longest := int64(MaxSize)
+	if p.Periods == nil {
+		longest = p.Size
+	}
+	empty := to > from && uint64(to)-uint64(from) >= uint64(longest)
+	switch {
+	case empty && look != Result{OK: true, Remaining: 5}:
+		return fmt.Errorf("all have left: %+v", look)
+	case to <= from && look.Used != 5:
+		return fmt.Errorf("the clock stepped back: %+v", look)
+	}
+	for _, members := range [][]string{{"a"}, {"f"}, {"a", "g", "h"}, {"1", "2", "3", "4", "5", "6"}} {
+		for _, run := range []func(Params, int64, []string) Result{d.check, d.record} {
+			r := run(p, to, members)
+			switch {
+			case r.Retry < 0 || r.Reset < 0 || r.Retry > longest || r.Reset > longest || r.Used < 0 || r.Used > 5:
+				return fmt.Errorf("%q: %+v", members, r)
+			case r.OK != (r.Retry == 0) && !r.Never:
+				return fmt.Errorf("%q: retry of a verdict: %+v", members, r)
+			}
+		}
+	}
+	return nil
 }

@@ -37,6 +37,35 @@ func Example() {
 	// 1m0s: admitted, 0 left
 }
 
+// A queue lets two through at once and the others a tenth of a second apart; nobody
+// waits longer than a quarter of a second.
+func ExampleParams_Queued() {
+	p, err := limit.New(limit.GCRA, 10, time.Second.Microseconds(), 2, 0)
+	if err == nil {
+		p, err = p.Queued((250 * time.Millisecond).Microseconds(), 100)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m := limit.EmptyMeter()
+	for range 5 {
+		r := m.Judge(p, 0, 1)
+		if !r.OK {
+			fmt.Printf("refused, retry after %v\n", time.Duration(r.Retry)*time.Microsecond)
+			continue
+		}
+		m.Charge(p, 0, 1)
+		fmt.Printf("admitted, to go on after %v\n", time.Duration(r.Wait)*time.Microsecond)
+	}
+	// Output:
+	// admitted, to go on after 0s
+	// admitted, to go on after 0s
+	// admitted, to go on after 100ms
+	// admitted, to go on after 200ms
+	// refused, retry after 50ms
+}
+
 // One state of 16 bytes paces to ten per second and lets five through at once.
 func ExampleMeter() {
 	p, err := limit.New(limit.GCRA, 10, time.Second.Microseconds(), 5, 0)

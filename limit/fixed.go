@@ -1,23 +1,34 @@
 package limit
 
-// Counter is the state of [Fixed]: one count for one window aligned to the
-// epoch.
+// Counter is the state of [Fixed] and [Calendar]: one count for one window,
+// aligned to the epoch or a period of the calendar.
 //
 //	cost fits  iff  count + cost <= max
 //	retry      =    the end of the window
 //
 // Around the edge of two windows up to twice max passes. All O(1).
 type Counter struct {
-	// Period numbers the window: time divided by size, rounded down.
+	// Period names the window: time divided by size, rounded down; of the
+	// calendar, when the period starts.
 	Period int64
 	// Count is what was admitted in it.
 	Count int64
 }
 
+// period returns the window that now lies in, and the delay until it ends.
+func (p *Params) period(now int64) (id, left int64) {
+	if p.Periods != nil {
+		start, end := p.Periods.Period(now)
+		return start, end - now
+	}
+	id, into := floorDiv(now, p.Size)
+	return id, p.Size - into
+}
+
 // Advance starts the window of now at 0, and moves a count that lies in a later
 // window to the window of now.
 func (s *Counter) Advance(p Params, now int64) {
-	period, _ := floorDiv(now, p.Size)
+	period, _ := p.period(now)
 	if s.Period < period {
 		s.Count = 0
 	}
@@ -32,17 +43,17 @@ func (s *Counter) Judge(p Params, now, cost int64) (r Result) {
 
 // JudgeInto is Judge without copying parameters and result.
 func (s *Counter) JudgeInto(p *Params, now, cost int64, r *Result) {
-	period, into := floorDiv(now, p.Size)
+	period, left := p.period(now)
 	var used int64
 	if s.Period >= period {
 		used = s.Count
 	}
 	r.set(p.Max, used, cost)
 	if used > 0 {
-		r.Reset = p.Size - into
+		r.Reset = left
 	}
 	if !r.OK && !r.Never {
-		r.Retry = p.Size - into
+		r.Retry = left
 	}
 }
 

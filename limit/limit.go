@@ -46,10 +46,31 @@ const (
 	Fixed
 	// Events counts over the last size checks instead of over time. Exact.
 	Events
+	// SlidingCounter weighs the count of the window before, aligned to the
+	// epoch, by how much of it still lies in the sliding window, and adds the
+	// count since. It takes what happened in the window before for evenly
+	// spread. Where it was not, up to twice max less one passes in a window, and
+	// no smaller bound holds.
+	SlidingCounter
+	// Calendar is Fixed over periods of the calendar: hours, days, months.
+	Calendar
+	// Inflight counts holders: what was let in and has not been released. A
+	// holder that is not renewed for size is gone. Exact.
+	Inflight
+	// Distinct counts different members seen in the window. Exact.
+	Distinct
+
+	lastAlgorithm = Distinct
 )
 
 // names is indexed by Algorithm.
-var names = [...]string{SlidingLog: "sliding_log", SlidingBuckets: "sliding_buckets", GCRA: "gcra", Fixed: "fixed", Events: "events"}
+var names = [...]string{
+	SlidingLog: "sliding_log", SlidingBuckets: "sliding_buckets", GCRA: "gcra", Fixed: "fixed", Events: "events",
+	SlidingCounter: "sliding_counter", Calendar: "calendar", Inflight: "inflight", Distinct: "distinct",
+}
+
+// Valid reports whether a is one of the algorithms.
+func (a Algorithm) Valid() bool { return a >= SlidingLog && a <= lastAlgorithm }
 
 // String returns the algorithm's name as rule files write it.
 func (a Algorithm) String() string {
@@ -71,13 +92,13 @@ func ParseAlgorithm(name string) (Algorithm, bool) {
 
 // Bounds of the parameters.
 const (
-	MinSize    = 1_000                        // 1 ms
-	MaxSize    = 400 * 24 * 3600 * 1_000_000  // 400 days
-	MaxEvents  = 10_000_000                   // checks in a window of events
-	MaxUnits   = 1 << 53                      // exact as a float64, which Lua computes with
-	MaxLog     = 100_000                      // hits in a sliding log
-	MaxBuckets = 1_000                        // slices of sliding buckets
-	MaxDelay   = int64(math.MaxInt64) / 1_000 // longest delay that is a time.Duration
+	MinSize    = 1_000                       // 1 ms
+	MaxSize    = 400 * 24 * 3600 * 1_000_000 // 400 days
+	MaxEvents  = 10_000_000                  // checks in a window of events
+	MaxUnits   = 1 << 53                     // exact as a float64, which Lua computes with
+	MaxLog     = 100_000                     // hits in a sliding log
+	MaxBuckets = 1_000                       // slices of sliding buckets
+	MaxMembers = 10_000                      // members of a distinct
 )
 
 // Params says what an algorithm enforces. Make them with [New]; the zero
@@ -86,23 +107,38 @@ type Params struct {
 	// Max is how many units fit into a window. 0 is a ban.
 	Max int64
 	// Size is the length of the window in microseconds; for [Events], in
-	// checks.
+	// checks; for [Inflight], how long a holder stays that is not renewed. 0
+	// where Periods is set.
 	Size int64
 	// Burst is how many units GCRA lets through at one instant.
 	Burst int64
 	// Reach is how far ahead a GCRA backlog may lie, in microseconds: the
-	// longest burst of all parameters that the window is judged by. New sets
-	// it to this burst; where some events have other parameters (overrides),
-	// it must be the longest of them all, so that an event of one kind does
-	// not cut the backlog of another.
+	// longest burst, with its queue, of all parameters that the window is
+	// judged by. New sets it to this burst; where some events have other
+	// parameters (overrides), it must be the longest of them all, so that an
+	// event of one kind does not cut the backlog of another.
 	Reach int64
+	// Wait makes GCRA a queue: what does not fit now, but would within Wait
+	// microseconds, is admitted for the instant at which it does. See Queued.
+	Wait int64
 	// Step is derived: the width of a slice (SlidingBuckets) or the time one
 	// unit takes (GCRA), in microseconds, rounded up.
 	Step int64
 	// Buckets is the number of slices of SlidingBuckets.
 	Buckets int64
+	// Periods are the windows of Calendar, and of a Distinct that counts by
+	// the calendar; nil elsewhere.
+	Periods Periods
 	// Algorithm is the algorithm.
 	Algorithm Algorithm
+}
+
+// Periods are windows that follow each other without a gap, such as the days of
+// a calendar in some time zone.
+type Periods interface {
+	// Period returns the period that now lies in: start <= now < end, in
+	// microseconds since the epoch. It is safe for concurrent use.
+	Period(now int64) (start, end int64)
 }
 
 // New checks the parameters and returns them with what is derived from them.
@@ -110,26 +146,8 @@ type Params struct {
 // errors are joined.
 func New(a Algorithm, maximum, size, burst, buckets int64) (Params, error) {
 	p := Params{Algorithm: a, Max: maximum, Size: size, Burst: burst, Buckets: buckets}
-	var errs []error
-	bad := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("limit: "+format, args...))
-		}
-	}
-	bad(a >= SlidingLog && a <= Events, "unknown algorithm %d", a)
-	bad(maximum >= 0 && maximum <= MaxUnits, "max %d: want 0 to 2^53", maximum)
-	if a == Events {
-		bad(size >= 1 && size <= MaxEvents, "size %d: want 1 to %d events", size, MaxEvents)
-	} else {
-		bad(size >= MinSize && size <= MaxSize, "size %d µs: want 1ms to 400d", size)
-	}
-	bad(a != SlidingLog || maximum <= MaxLog, "max %d: a sliding log holds at most %d hits; use sliding buckets", maximum, MaxLog)
-	bad((a == SlidingBuckets) == (buckets != 0), "buckets %d: sliding buckets, and only they, need them", buckets)
-	bad(buckets >= 0 && buckets <= MaxBuckets, "buckets %d: want 1 to %d", buckets, MaxBuckets)
-	bad((a == GCRA) == (burst != 0), "burst %d: gcra, and only gcra, needs one", burst)
-	bad(burst >= 0, "burst %d: want 1 or more", burst)
-	if errs != nil {
-		return Params{}, errors.Join(errs...)
+	if err := p.validate(); err != nil {
+		return Params{}, err
 	}
 	switch {
 	case a == SlidingBuckets:
@@ -144,6 +162,66 @@ func New(a Algorithm, maximum, size, burst, buckets int64) (Params, error) {
 	return p, nil
 }
 
+// NewCalendar is New for windows of the calendar: a is Calendar or Distinct.
+func NewCalendar(a Algorithm, maximum int64, periods Periods) (Params, error) {
+	p := Params{Algorithm: a, Max: maximum, Periods: periods}
+	if periods == nil || a != Calendar && a != Distinct {
+		return Params{}, fmt.Errorf("limit: %v of a calendar: want periods, and calendar or distinct", a)
+	}
+	if err := p.validate(); err != nil {
+		return Params{}, err
+	}
+	return p, nil
+}
+
+// Queued makes a queue of GCRA parameters: who would have to wait, takes a
+// place now and is told for when. No one waits longer than maxWait microseconds,
+// nor behind more than maxQueue units over the burst, its own among them: of hits
+// of cost 1, no more than maxQueue wait.
+func (p *Params) Queued(maxWait, maxQueue int64) (Params, error) {
+	q := *p
+	switch {
+	case p.Algorithm != GCRA:
+		return Params{}, fmt.Errorf("limit: %v: only gcra has a queue", p.Algorithm)
+	case maxWait < 1 || maxWait > MaxSize:
+		return Params{}, fmt.Errorf("limit: wait %d µs: want 1 µs to 400d", maxWait)
+	case maxQueue < 1 || maxQueue > MaxUnits:
+		return Params{}, fmt.Errorf("limit: queue %d: want 1 to 2^53", maxQueue)
+	case p.Max == 0:
+		return q, nil // a ban
+	}
+	q.Wait = min(maxWait, min(maxQueue, MaxUnits/p.Step)*p.Step)
+	q.Reach = p.Burst*p.Step + q.Wait
+	return q, nil
+}
+
+func (p *Params) validate() error {
+	var errs []error
+	bad := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("limit: "+format, args...))
+		}
+	}
+	a := p.Algorithm
+	bad(a.Valid(), "unknown algorithm %d", a)
+	bad(p.Max >= 0 && p.Max <= MaxUnits, "max %d: want 0 to 2^53", p.Max)
+	switch {
+	case a == Events:
+		bad(p.Size >= 1 && p.Size <= MaxEvents, "size %d: want 1 to %d events", p.Size, MaxEvents)
+	case p.Periods == nil:
+		bad(a != Calendar, "calendar: make it with NewCalendar")
+		bad(p.Size >= MinSize && p.Size <= MaxSize, "size %d µs: want 1ms to 400d", p.Size)
+	}
+	bad(a != SlidingLog || p.Max <= MaxLog, "max %d: a sliding log holds at most %d hits; use sliding buckets", p.Max, MaxLog)
+	bad(a != Inflight || p.Max <= MaxLog, "max %d: at most %d are held in flight", p.Max, MaxLog)
+	bad(a != Distinct || p.Max <= MaxMembers, "max %d: a distinct holds at most %d members", p.Max, MaxMembers)
+	bad((a == SlidingBuckets) == (p.Buckets != 0), "buckets %d: sliding buckets, and only they, need them", p.Buckets)
+	bad(p.Buckets >= 0 && p.Buckets <= MaxBuckets, "buckets %d: want 1 to %d", p.Buckets, MaxBuckets)
+	bad((a == GCRA) == (p.Burst != 0), "burst %d: gcra, and only gcra, needs one", p.Burst)
+	bad(p.Burst >= 0, "burst %d: want 1 or more", p.Burst)
+	return errors.Join(errs...)
+}
+
 // Result says how a window stands and whether a cost fits into it.
 type Result struct {
 	// Used is what counts now; Remaining what is left of Max, never negative.
@@ -154,6 +232,9 @@ type Result struct {
 	Retry int64
 	// Reset is the delay in microseconds until the window is empty.
 	Reset int64
+	// Wait is the delay in microseconds for which a queue admits the cost: it
+	// fits, but not yet. 0 elsewhere.
+	Wait int64
 	// OK says that the cost fits.
 	OK bool
 	// Never says that the cost is more than the window can ever hold.
@@ -172,7 +253,7 @@ type Charged struct {
 // written by itself: copies of a struct that was just written are slow.
 func (r *Result) set(limit, used, cost int64) {
 	r.Used, r.Remaining = used, max(limit-used, 0)
-	r.Retry, r.Reset = 0, 0
+	r.Retry, r.Reset, r.Wait = 0, 0, 0
 	r.OK = cost <= limit-used // neither side overflows: 0 <= limit <= 2^53, used >= 0
 	r.Never = !r.OK && cost > limit
 }

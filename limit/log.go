@@ -31,7 +31,12 @@ func (s *Log[S]) Judge(p Params, now, cost int64) (r Result) {
 
 // JudgeInto is Judge without copying parameters and result.
 func (s *Log[S]) JudgeInto(p *Params, now, cost int64, r *Result) {
-	dead := s.Expired(now, uint64(p.Size))
+	s.JudgeLive(p, now, cost, s.Expired(now, uint64(p.Size)), r)
+}
+
+// JudgeLive is JudgeInto for a caller that knows how many hits have left the window
+// at now: see Expired.
+func (s *Log[S]) JudgeLive(p *Params, now, cost int64, dead uint32, r *Result) {
 	n := s.Len - dead
 	r.set(p.Max, int64(n), cost)
 	if n > 0 {

@@ -10,7 +10,27 @@ import (
 
 // toModel translates parameters for the naive model.
 func toModel(p Params) model.Params {
-	return model.Params{Algorithm: p.Algorithm.String(), Max: p.Max, Size: p.Size, Burst: p.Burst, Buckets: p.Buckets}
+	m := model.Params{Algorithm: p.Algorithm.String(), Max: p.Max, Size: p.Size, Burst: p.Burst, Buckets: p.Buckets}
+	if p.Periods != nil {
+		m.Period = p.Periods.Period
+	}
+	if p.Wait > 0 {
+		m.Wait, m.MaxQueue = p.Wait, p.Wait/p.Step+1 // New has taken the shorter one already
+	}
+	return m
+}
+
+// overTime are the algorithms whose windows are over time and charged with costs;
+// a second GCRA stands for queues.
+var overTime = []Algorithm{SlidingLog, SlidingBuckets, GCRA, Fixed, SlidingCounter, Calendar, Inflight, queues}
+
+const queues = lastAlgorithm + 7
+
+func testName(a Algorithm) string {
+	if a == queues {
+		return "queue"
+	}
+	return a.String()
 }
 
 // drawParams draws parameters of an algorithm; small ones, so that edges meet.
@@ -18,6 +38,14 @@ func drawParams(t *rapid.T, a Algorithm) Params {
 	size := rapid.SampledFrom([]int64{1000, 1001, 5000, 60_000, 60_000_000, 86_400_000_000, MaxSize}).Draw(t, "size")
 	var burst, buckets int64
 	switch a {
+	case queues:
+		return drawQueue(t, size)
+	case Calendar:
+		p, err := NewCalendar(a, rapid.Int64Range(0, 12).Draw(t, "max"), irregular{1000, 7, size, 60_000, 2 * size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
 	case Events:
 		size = rapid.SampledFrom([]int64{1, 2, 3, 10, 33}).Draw(t, "events")
 	case GCRA:
@@ -32,12 +60,33 @@ func drawParams(t *rapid.T, a Algorithm) Params {
 	return p
 }
 
+func drawQueue(t *rapid.T, size int64) Params {
+	p, err := New(GCRA, rapid.Int64Range(0, 12).Draw(t, "max"), size, rapid.Int64Range(1, 8).Draw(t, "burst"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return requeue(t, p)
+}
+
+// requeue gives parameters another queue.
+func requeue(t *rapid.T, p Params) Params {
+	p, err := p.Queued(rapid.Int64Range(1, p.Size).Draw(t, "wait"), rapid.Int64Range(1, 6).Draw(t, "queue"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // drawStep draws how far time moves: mostly near the edges of the window,
 // sometimes not at all, far, or back.
 func drawStep(t *rapid.T, p Params) int64 {
 	size := p.Size
-	if p.Algorithm == Events {
+	switch p.Algorithm {
+	case Events:
 		size = 1000
+	case Calendar:
+		start, end := p.Periods.Period(0)
+		size = end - start
 	}
 	return rapid.OneOf(
 		rapid.Just(int64(0)),
@@ -52,8 +101,8 @@ func drawStep(t *rapid.T, p Params) int64 {
 // TestAgainstModel holds every algorithm against the naive model: random
 // times, costs, idle gaps, clock steps, and limits raised and lowered.
 func TestAgainstModel(t *testing.T) {
-	for a := SlidingLog; a <= Events; a++ {
-		t.Run(a.String(), func(t *testing.T) {
+	for _, a := range append(overTime, Events) {
+		t.Run(testName(a), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { againstModel(t, a) })
 		})
 	}
@@ -61,8 +110,8 @@ func TestAgainstModel(t *testing.T) {
 
 func againstModel(t *rapid.T, a Algorithm) {
 	p := drawParams(t, a)
-	fast := newDriver(a, p.Size >= math.MaxUint32)
-	slow := model.New(a.String())
+	fast := newDriver(p.Algorithm, p.Size >= math.MaxUint32)
+	slow := model.New(p.Algorithm.String())
 	now := rapid.SampledFrom([]int64{0, 1_700_000_000_000_000, -5_000_000, math.MinInt64 + MaxSize*6, math.MaxInt64/2 + 7}).Draw(t, "start")
 	for range rapid.IntRange(1, 60).Draw(t, "steps") {
 		now += drawStep(t, p)
@@ -84,11 +133,15 @@ func againstModel(t *rapid.T, a Algorithm) {
 }
 
 func fromResult(r Result) model.Result {
-	return model.Result{OK: r.OK, Never: r.Never, Used: r.Used, Remaining: r.Remaining, Retry: r.Retry, Reset: r.Reset}
+	return model.Result{OK: r.OK, Never: r.Never, Used: r.Used, Remaining: r.Remaining, Retry: r.Retry, Reset: r.Reset, Wait: r.Wait}
 }
 
 // reload raises or lowers what may change without losing the history.
 func reload(t *rapid.T, p Params) Params {
+	if p.Periods != nil {
+		p.Max = rapid.Int64Range(0, 12).Draw(t, "new max")
+		return p
+	}
 	burst := p.Burst
 	if p.Algorithm == GCRA {
 		burst = rapid.Int64Range(1, 8).Draw(t, "new burst")
@@ -97,17 +150,20 @@ func reload(t *rapid.T, p Params) Params {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if p.Wait > 0 {
+		return requeue(t, q)
+	}
 	return q
 }
 
 // TestRetryIsTrue holds the delay of a refusal: at that microsecond the same
 // cost passes, one earlier it does not.
 func TestRetryIsTrue(t *testing.T) {
-	for a := SlidingLog; a <= Fixed; a++ {
-		t.Run(a.String(), func(t *testing.T) {
+	for _, a := range overTime {
+		t.Run(testName(a), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				p := drawParams(t, a)
-				d := newDriver(a, p.Size >= math.MaxUint32)
+				d := newDriver(p.Algorithm, p.Size >= math.MaxUint32)
 				now := int64(1_700_000_000_000_000)
 				for range rapid.IntRange(1, 40).Draw(t, "steps") {
 					now += max(drawStep(t, p), 0)

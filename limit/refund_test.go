@@ -27,8 +27,16 @@ func newRefunder(p Params) (refunder, func(p Params, now, cost int64) Result) {
 	case GCRA:
 		m := EmptyMeter()
 		s = &m
-	case Fixed:
+	case Fixed, Calendar:
 		s = &Counter{}
+	case SlidingCounter:
+		s = &Weighted{}
+	case Inflight:
+		h := &Holders{Log: window.Log[uint64]{Ring: make([]uint64, 1000)}}
+		return refunder{func(p Params, now, cost int64) Charged {
+			h.Advance(p, now)
+			return h.Charge(p, now, cost)
+		}, h.Refund}, h.Judge
 	default:
 		m := &Marks{Log: window.Log[uint32]{Ring: make([]uint32, 1000)}}
 		return refunder{func(p Params, now, cost int64) Charged {

@@ -27,10 +27,6 @@ func windowAdvice(text string) string {
 	if m := reWord.FindStringSubmatch(text); m != nil {
 		return wordAdvice(m[1], m[2])
 	}
-	if m := reCalendar.FindStringSubmatch(text); m != nil {
-		say, _ := inUnits("1", m[1])
-		return "calendar windows are not there yet; say " + say + " (sliding)"
-	}
 	if m := reChecks.FindStringSubmatch(text); m != nil {
 		return "say " + strings.ReplaceAll(m[1], "_", "") + " events"
 	}
@@ -45,7 +41,7 @@ func windowAdvice(text string) string {
 	case reFraction.MatchString(text):
 		return "a duration is a whole number" + sayDuration(fraction(text), text)
 	}
-	return `a window is a duration such as 60s or 24h, or a number of events such as "100 events"`
+	return `a window is a duration such as 60s or 24h, a number of events such as "100 events", or a period such as "calendar day"`
 }
 
 // wordAdvice is for 5 minutes, day or 1w.
@@ -54,7 +50,7 @@ func wordAdvice(n, word string) string {
 	if calendar == "" || n != "" && n != "1" {
 		return "say " + say
 	}
-	return fmt.Sprintf("say %s (sliding); calendar %s is not there yet", say, calendar)
+	return fmt.Sprintf("say %s (sliding) or calendar %s", say, calendar)
 }
 
 // inUnits returns n of a word in units of a window, and its name as a period of

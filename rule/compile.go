@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -11,8 +10,9 @@ import (
 	"time"
 	_ "time/tzdata" // zones must work on machines without a zone database
 
+	"github.com/slidegate/slidegate"
+	"github.com/slidegate/slidegate/internal/cond"
 	"github.com/slidegate/slidegate/internal/spell"
-	"github.com/slidegate/slidegate/limit"
 )
 
 type attrType uint8
@@ -51,17 +51,23 @@ func Compile(set *Set) (plan *Plan, warnings []*Error, err error) {
 		alike: map[string]int{},
 	}
 	c.attributes()
+	c.conditionTypes()
+	c.compileLists()
 	c.defaults()
+	c.plan.allow = c.compileMatchers("allow", set.Allow)
+	c.plan.deny = c.compileMatchers("deny", set.Deny)
 	if len(set.Rules) == 0 {
 		c.errorf("rules", "", "no rules")
 	}
 	for i := range set.Rules {
 		c.rule(i)
 	}
+	c.replaces()
 	if len(c.errs) > 0 {
 		return nil, c.warnings, c.errs
 	}
 	c.index()
+	c.plan.Secret = sortedKeys(c.secrets)
 	return c.plan, c.warnings, nil
 }
 
@@ -74,12 +80,19 @@ type compiler struct {
 	plan       *Plan
 	types      map[string]attrType
 	scales     map[string]int
-	zone       *time.Location // of defaults
-	missingKey missing        // of defaults
+	folds      map[string]bool
+	secrets    map[string]bool
+	values     map[valuesKey]*values                           // lists, as they are compared
+	lists      map[string]func(cond.Member) (cond.List, error) // for conditions
+	attrTypes  map[string]cond.Type                            // for conditions
+	zone       *time.Location                                  // of defaults; nil where there is none
+	missingKey missing                                         // of defaults
+	storeError StoreError                                      // of defaults
 	errs       Errors
 	warnings   []*Error
 	alike      map[string]int // limits so far, by their identity without its place
 	current    string         // the rule being compiled
+	release    bool           // of that rule: what is not settled is given back
 }
 
 func (c *compiler) errorf(path, value, format string, args ...any) {
@@ -92,6 +105,7 @@ func (c *compiler) warnf(path, value, format string, args ...any) {
 
 func (c *compiler) attributes() {
 	c.types, c.scales = map[string]attrType{}, map[string]int{}
+	c.folds, c.secrets = map[string]bool{}, map[string]bool{}
 	if c.set.Attributes == nil {
 		c.types["ip"] = typeAddress
 	}
@@ -109,6 +123,7 @@ func (c *compiler) attributes() {
 		default:
 			c.errorf(path+".type", a.Type, "a type is text, address or number")
 		}
+		c.marks(path, name, a)
 		if a.Scale == nil {
 			continue
 		}
@@ -119,6 +134,65 @@ func (c *compiler) attributes() {
 		}
 		c.scales[name] = *a.Scale
 	}
+}
+
+// marks notes whether an attribute is secret, and whether its case matters.
+func (c *compiler) marks(path, name string, a Attribute) {
+	if a.Secret && a.Type == "number" {
+		c.errorf(path+".secret", "", "a number is counted with and cannot be secret; declare it as a text if it is only part of a key")
+	} else if a.Secret {
+		c.secrets[name] = true
+	}
+	if a.Fold && a.Type != "" && a.Type != "text" {
+		c.errorf(path+".fold", "", "only a text has upper and lower case; leave fold out")
+	} else if a.Fold {
+		c.folds[name] = true
+	}
+}
+
+// conditionTypes tells conditions the types of attributes.
+func (c *compiler) conditionTypes() {
+	types := map[attrType]cond.Type{typeText: cond.Text, typeNumber: cond.Number, typeAddress: cond.Address}
+	c.attrTypes = map[string]cond.Type{}
+	for name, t := range c.types {
+		c.attrTypes[name] = types[t]
+	}
+	for name := range c.set.Attributes {
+		c.attrTypes[name] = types[c.types[name]]
+	}
+}
+
+// compileLists checks the lists and makes them ready for conditions.
+func (c *compiler) compileLists() {
+	c.lists = map[string]func(cond.Member) (cond.List, error){}
+	for _, name := range sortedKeys(c.set.Lists) {
+		if !reName.MatchString(name) {
+			c.errorf("lists."+name, name, "not a name for a list: letters, digits, _ . -")
+		}
+		c.lists[name] = func(of cond.Member) (cond.List, error) { return c.conditionList(name, of) }
+	}
+}
+
+// conditionList is a list as conditions see it: a test of a matcher.
+func (c *compiler) conditionList(name string, of cond.Member) (cond.List, error) {
+	t := test{attr: of.Attr, fold: of.Folded}
+	if of.Address {
+		t.kind = typeAddress
+	}
+	if err := c.addList(&t, name); err != nil {
+		return nil, err
+	}
+	t.any = t.values[0].present
+	return func(v slidegate.Value) cond.Truth {
+		ok, err := t.matchValue(v)
+		switch {
+		case err != nil:
+			return cond.Unknown
+		case ok:
+			return cond.True
+		}
+		return cond.False
+	}, nil
 }
 
 func (c *compiler) typeOf(attr string) attrType { return c.types[attr] }
@@ -140,8 +214,9 @@ func (c *compiler) known(attr string) error {
 }
 
 func (c *compiler) defaults() {
-	c.zone = c.location("defaults.zone", c.set.Defaults.Zone, time.UTC)
+	c.zone = c.location("defaults.zone", c.set.Defaults.Zone, nil)
 	c.missingKey = c.missing("defaults.missing_key", c.set.Defaults.MissingKey)
+	c.storeError = c.onStoreError("defaults.on_store_error", c.set.Defaults.OnStoreError, StoreLocal)
 }
 
 func (c *compiler) location(path, name string, otherwise *time.Location) *time.Location {
@@ -169,6 +244,21 @@ func (c *compiler) missing(path, text string) missing {
 	return missingSkip
 }
 
+func (c *compiler) onStoreError(path, text string, otherwise StoreError) StoreError {
+	switch text {
+	case "":
+		return otherwise
+	case "local":
+		return StoreLocal
+	case "open":
+		return StoreOpen
+	case "closed":
+		return StoreClosed
+	}
+	c.errorf(path, text, "on_store_error is local, open or closed")
+	return otherwise
+}
+
 func (c *compiler) rule(i int) {
 	src, path := &c.set.Rules[i], fmt.Sprintf("rules[%d]", i)
 	c.current = src.Name
@@ -177,28 +267,62 @@ func (c *compiler) rule(i int) {
 	}
 	defer func() { c.current = "" }()
 	c.name(path, src.Name)
-	r := &Compiled{Name: src.Name, Message: firstNonEmpty(src.Message, c.set.Defaults.Message), Shadow: c.shadow(src), missing: c.missing(path+".missing_key", src.MissingKey)}
+	r := &Compiled{
+		Name: src.Name, Shadow: c.shadow(src), missing: c.missing(path+".missing_key", src.MissingKey),
+		OnStoreError: c.onStoreError(path+".on_store_error", src.OnStoreError, c.storeError),
+	}
 	if src.MissingKey == "" {
 		r.missing = c.missingKey
 	}
 	r.match = c.compileMatchers(path+".match", src.Match)
 	r.except = c.compileMatchers(path+".except", src.Except)
 	c.key(path, src, r)
-	zone := c.location(path+".zone", src.Zone, c.zone)
-	c.limits(path+".limits", src, r)
+	r.message = c.message(path+".message", firstNonEmpty(src.Message, c.set.Defaults.Message), r.key)
+	r.zone = c.location(path+".zone", src.Zone, c.zone)
+	r.where = c.condition(path+".where", src.Where, r)
+	r.counts = c.counts(path+".counts", src.Counts)
+	c.limits(path, src, r)
+	c.locks(path, src, r)
 	if len(r.limits) == len(src.Limits) {
 		for j := range src.Overrides {
-			c.override(fmt.Sprintf("%s.overrides[%d]", path, j), &src.Overrides[j], r, zone)
+			c.override(fmt.Sprintf("%s.overrides[%d]", path, j), &src.Overrides[j], r)
 		}
 	}
 	r.reach()
+	r.findTimed()
+	c.plan.timed = c.plan.timed || r.timed
 	c.plan.rules = append(c.plan.rules, r)
 	if src.Name != "" && c.plan.byName[src.Name] == nil {
 		c.plan.byName[src.Name] = r
 	}
 }
 
+// zoneOr returns the zone of the rule, UTC where it has none.
+func (r *Compiled) zoneOr() *time.Location {
+	if r.zone == nil {
+		return time.UTC
+	}
+	return r.zone
+}
+
+// condition compiles a condition on one event; nil where there is none.
+func (c *compiler) condition(path, text string, r *Compiled) *cond.Cond {
+	if text == "" {
+		return nil
+	}
+	scope := &cond.Scope{Vars: cond.Report, Attrs: c.attrTypes, Strict: c.set.Attributes != nil, Lists: c.lists, Zone: r.zoneOr(), Folds: c.folds, Secrets: c.secrets}
+	w, err := cond.Compile(text, scope)
+	if err != nil {
+		c.errorf(path, text, "%v", err)
+		return nil
+	}
+	return w
+}
+
 func (c *compiler) limits(path string, src *Rule, r *Compiled) {
+	hold := c.hold(path+".hold", src)
+	c.unsettled(path+".unsettled", src, r)
+	path += ".limits"
 	switch n := len(src.Limits); {
 	case n == 0:
 		c.errorf(path, "", "a rule needs limits, such as limits: [100 per 1m]")
@@ -207,7 +331,7 @@ func (c *compiler) limits(path string, src *Rule, r *Compiled) {
 		return
 	}
 	for i := range src.Limits {
-		c.limit(fmt.Sprintf("%s[%d]", path, i), src, &src.Limits[i], r)
+		c.limit(fmt.Sprintf("%s[%d]", path, i), &src.Limits[i], r, hold)
 	}
 	r.Shadow = len(r.limits) > 0
 	for _, l := range r.limits {
@@ -250,6 +374,74 @@ func (c *compiler) key(path string, src *Rule, r *Compiled) {
 	}
 }
 
+// replaces looks up the rules that others replace, and puts all into an order in
+// which each comes after those that replace it.
+func (c *compiler) replaces() {
+	for i := range c.set.Rules {
+		src, path := &c.set.Rules[i], fmt.Sprintf("rules[%d].replaces", i)
+		c.current = src.Name
+		for j, name := range src.Replaces {
+			other := c.plan.byName[name]
+			switch at := fmt.Sprintf("%s[%d]", path, j); {
+			case other == nil:
+				c.errorf(at, name, "there is no rule of this name%s", c.meantRule(name))
+			case other == c.plan.rules[i]:
+				c.errorf(at, name, "a rule does not replace itself")
+			case slices.Contains(other.replacedBy, c.plan.rules[i]):
+				c.errorf(at, name, "named twice")
+			default:
+				other.replacedBy = append(other.replacedBy, c.plan.rules[i])
+				c.plan.replacing = true
+			}
+		}
+	}
+	c.current = ""
+	if c.plan.replacing {
+		c.replaceOrder()
+	}
+}
+
+func (c *compiler) meantRule(name string) string {
+	if near := spell.Nearest(name, slices.Collect(maps.Keys(c.plan.byName))); near != "" && len(c.errs) < maxHints {
+		return fmt.Sprintf("; is %s meant?", near)
+	}
+	return ""
+}
+
+// replaceOrder numbers the rules so that each comes after those that replace it.
+func (c *compiler) replaceOrder() {
+	const open, done = 1, 2
+	state := map[*Compiled]int{}
+	var order int
+	var visit func(*Compiled) bool
+	visit = func(r *Compiled) bool {
+		switch state[r] {
+		case open:
+			return false
+		case done:
+			return true
+		}
+		state[r] = open
+		for _, by := range r.replacedBy {
+			if !visit(by) {
+				return false
+			}
+		}
+		state[r] = done
+		r.turn = order
+		order++
+		return true
+	}
+	for i, r := range c.plan.rules {
+		if !visit(r) {
+			c.current = r.Name
+			c.errorf(fmt.Sprintf("rules[%d].replaces", i), "", "the rules replace each other in a circle, so none of them would apply")
+			c.current = ""
+			return
+		}
+	}
+}
+
 func keyIdentity(parts []keyPart) string {
 	var b strings.Builder
 	for i := range parts {
@@ -261,192 +453,15 @@ func keyIdentity(parts []keyPart) string {
 	return b.String()
 }
 
-// limit compiles one limit of a rule and appends it.
-func (c *compiler) limit(path string, rule *Rule, src *Limit, r *Compiled) {
-	if src.Action != "" && src.Action != "reject" {
-		c.errorf(path+".action", src.Action, "unknown action; the only one is reject, which need not be written")
-	}
-	text, err := parseLimit(src.Limit)
-	if err != nil {
-		c.errorf(path+".limit", src.Limit, "%v", err)
-		return
-	}
-	l := &CompiledLimit{
-		ID: c.plan.limits, Rule: rule.Name, text: text,
-		Message:      firstNonEmpty(src.Message, r.Message),
-		Shadow:       r.Shadow,
-		CountRefused: src.CountRefused,
-	}
-	if src.Shadow != nil {
-		l.Shadow = *src.Shadow
-	}
-	if text.stat == statSum {
-		if err := c.summable(text.attr); err != nil {
-			c.errorf(path+".limit", src.Limit, "%v", err)
-		}
-		l.Scale = uint8(c.scaleOf(text.attr))
-	}
-	algorithm, buckets, burst, ok := c.algorithm(path, src, text)
-	if !ok {
-		return
-	}
-	terms, err := c.terms(l, algorithm, text, burst, buckets)
-	if err != nil {
-		c.errorf(path+".limit", src.Limit, "%v", err)
-		return
-	}
-	l.terms = terms
-	l.Identity = c.identity(rule, r, l)
-	c.gcraRounding(path, src.Limit, terms)
-	if text.per.events && terms.Max > terms.Size {
-		c.warnf(path+".limit", src.Limit, "%d of %d events never refuses", terms.Max, terms.Size)
-	}
-	c.plan.limits++
-	r.limits = append(r.limits, l)
-	r.active = append(r.active, Active{CompiledLimit: l, Text: src.Limit, Params: terms})
-}
-
-// summable reports an attribute that is no number, as far as that is known.
-func (c *compiler) summable(attr string) error {
-	if attr == "event" {
-		return errors.New("event is the name of the event and cannot be summed up")
-	}
-	if err := c.known(attr); err != nil {
-		return err
-	}
-	switch kind := c.typeOf(attr); {
-	case c.set.Attributes != nil && kind != typeNumber:
-		return fmt.Errorf("the attribute %s is not a number; declare it with type: number", attr)
-	case kind == typeAddress:
-		return fmt.Errorf("%s is an address and cannot be summed up; to mean something else by it, declare it under attributes", attr)
-	}
-	return nil
-}
-
-func (c *compiler) shadow(rule *Rule) bool {
-	if rule.Shadow != nil {
-		return *rule.Shadow
-	}
-	return c.set.Defaults.Shadow
-}
-
-func (c *compiler) scaleOf(attr string) int {
-	if n, ok := c.scales[attr]; ok {
-		return n
-	}
-	return defaultScale
-}
-
-// algorithm chooses the algorithm of a limit and checks what goes with it.
-func (c *compiler) algorithm(path string, src *Limit, text limitText) (a limit.Algorithm, buckets, burst int64, ok bool) {
-	before := len(c.errs)
-	a = limit.SlidingLog
-	switch {
-	case text.per.events:
-		a = limit.Events
-	case text.stat == statSum:
-		a = limit.SlidingBuckets
-	}
-	if src.Algorithm != "" {
-		a = c.namedAlgorithm(path, src, text, a)
-	}
-	if src.Burst != nil {
-		burst = *src.Burst
-		if a != limit.GCRA {
-			c.errorf(path+".burst", strconv.FormatInt(burst, 10), "only gcra has a burst; add algorithm: gcra, or leave burst out")
-		} else if burst < 1 {
-			c.errorf(path+".burst", strconv.FormatInt(burst, 10), "a burst is 1 or more")
-		}
-	} else if a == limit.GCRA {
-		c.errorf(path, "", "gcra needs a burst: how many may pass at one instant, such as burst: 10")
-	}
-	if a == limit.SlidingBuckets {
-		buckets = defaultBuckets
-	}
-	if src.Buckets != nil {
-		buckets = *src.Buckets
-		if a != limit.SlidingBuckets {
-			c.errorf(path+".buckets", strconv.FormatInt(buckets, 10), "only sliding_buckets has buckets; add algorithm: sliding_buckets, or leave buckets out")
-		} else if buckets < 1 || buckets > limit.MaxBuckets {
-			c.errorf(path+".buckets", strconv.FormatInt(buckets, 10), "buckets are 1 to %d", limit.MaxBuckets)
-		}
-	}
-	if a == limit.Events && src.CountRefused {
-		c.errorf(path+".count_refused", "", "a window of events counts every check already; leave count_refused out")
-	}
-	return a, buckets, burst, len(c.errs) == before
-}
-
-func (c *compiler) namedAlgorithm(path string, src *Limit, text limitText, otherwise limit.Algorithm) limit.Algorithm {
-	at := path + ".algorithm"
-	a, ok := limit.ParseAlgorithm(src.Algorithm)
-	switch {
-	case !ok || a == limit.Events:
-		known := []string{"sliding_log", "sliding_buckets", "gcra", "fixed"}
-		hint := ""
-		if near := spell.Nearest(src.Algorithm, known); near != "" {
-			hint = fmt.Sprintf("; is %s meant?", near)
-		}
-		c.errorf(at, src.Algorithm, "unknown algorithm; it is %s%s", strings.Join(known, ", "), hint)
-		return otherwise
-	case text.per.events:
-		c.errorf(at, src.Algorithm, "a window of events has no algorithm; leave it out")
-		return otherwise
-	case text.stat == statSum && a == limit.SlidingLog:
-		c.errorf(at, src.Algorithm, "a sum is kept in sliding_buckets, which is the default; leave algorithm out")
-		return otherwise
-	}
-	return a
-}
-
-// terms computes what a limit with this text enforces.
-func (c *compiler) terms(l *CompiledLimit, a limit.Algorithm, text limitText, burst, buckets int64) (limit.Params, error) {
-	n, err := text.max.scaled(int(l.Scale))
-	if err != nil {
-		return limit.Params{}, err
-	}
-	if a == limit.SlidingLog && n > limit.MaxLog {
-		return limit.Params{}, fmt.Errorf("a sliding_log keeps every hit and holds at most %d; say algorithm: sliding_buckets, which takes the same memory for any maximum", limit.MaxLog)
-	}
-	if a == limit.GCRA && n > text.per.size {
-		return limit.Params{}, errors.New("gcra paces in whole microseconds and cannot let more than one through in each; say algorithm: sliding_buckets")
-	}
-	return limit.New(a, n, text.per.size, burst, buckets)
-}
-
-// gcraRounding warns where rounding the time per unit up costs over 1 %.
-func (c *compiler) gcraRounding(path, text string, p limit.Params) {
-	if p.Algorithm != limit.GCRA || p.Max == 0 {
-		return
-	}
-	if lost := float64(p.Step*p.Max-p.Size) / float64(p.Size); lost > 0.01 {
-		c.warnf(path+".limit", text, "gcra rounds the time of each up to %d µs, which lets %.1f %% less through", p.Step, 100*lost/(1+lost))
-	}
-}
-
-// identity returns the identity of a limit's windows: rule, key, measure,
-// window, algorithm, width of a bucket, and its place among the limits of the
-// rule that are alike in all of these.
-func (c *compiler) identity(rule *Rule, r *Compiled, l *CompiledLimit) string {
-	measure := "count"
-	if l.text.stat == statSum {
-		measure = fmt.Sprintf("sum(%s)e%d", l.text.attr, l.Scale)
-	}
-	algorithm := l.terms.Algorithm.String()
-	if l.terms.Algorithm == limit.SlidingBuckets {
-		algorithm += fmt.Sprintf("/%dus", l.terms.Step)
-	}
-	base := fmt.Sprintf("%s;%s;%s;%s;%s", rule.Name, keyIdentity(r.key), measure, l.text.per, algorithm)
-	c.alike[base]++
-	return fmt.Sprintf("%s;%d", base, c.alike[base])
-}
-
 // index sorts the rules by the names of the events they can meet.
 func (c *compiler) index() {
 	p := c.plan
 	for i, r := range p.rules {
 		r.place = i
 		names, only := eventNames(r.match)
+		if only && len(names) <= fewValues && !slices.ContainsFunc(r.match, func(m matcher) bool { return len(m) > 1 }) {
+			r.names = names
+		}
 		if !only {
 			p.others = append(p.others, r)
 			continue

@@ -27,7 +27,7 @@ func TestCompileErrors(t *testing.T) {
 		{"no limits", Set{Rules: []Rule{{Name: "a"}}}, []string{"rule a: limits: a rule needs limits"}},
 		{"empty matcher", Set{Rules: []Rule{{Name: "a", Limits: ok, Match: []Matcher{{}}}}}, []string{"match[0]: an empty matcher"}},
 		{"no value", Set{Rules: []Rule{{Name: "a", Limits: ok, Match: []Matcher{{"x": nil}}}}}, []string{"match[0].x: no value"}},
-		{"bad address", Set{Rules: []Rule{{Name: "a", Limits: ok, Except: []Matcher{{"ip": {"10.0.0.0/8"}}}}}}, []string{`except[0].ip: "10.0.0.0/8": ip is an address`}},
+		{"bad address", Set{Rules: []Rule{{Name: "a", Limits: ok, Except: []Matcher{{"ip": {"10.0.0.0/33"}}}}}}, []string{`except[0].ip: "10.0.0.0/33": ip is an address`}},
 		{"key twice", Set{Rules: []Rule{{Name: "a", Limits: ok, Key: []string{"u", "u"}}}}, []string{`key[1]: "u": this part of the key is named twice`}},
 		{"key twice in other words", Set{Rules: []Rule{{Name: "a", Limits: ok, Key: []string{"ip", "ip/32/64"}}}}, []string{`key[1]: "ip/32/64": this part of the key is named twice`}},
 		{"too many limits", Set{Rules: []Rule{{Name: "a", Limits: make([]Limit, 1001)}}}, []string{"limits: a rule has at most 1000 limits, this one has 1001"}},
@@ -49,6 +49,28 @@ func TestCompileErrors(t *testing.T) {
 		{"log of a sum", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 sum(v) per 1s", Algorithm: "sliding_log"})}}}, []string{"a sum is kept in sliding_buckets"}},
 		{"burst without gcra", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Burst: new(int64(2))})}}}, []string{`limits[0].burst: "2": only gcra has a burst`}},
 		{"gcra without burst", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Algorithm: "gcra"})}}}, []string{"limits[0]: gcra needs a burst"}},
+		{"counts", Set{Rules: []Rule{{Name: "a", Counts: "report", Limits: long(Limit{Limit: "1 per 1s"})}}}, []string{"counts is checks or reports; is reports meant?"}},
+		{"failures of checks", Set{Rules: []Rule{{Name: "a", Counts: "checks", Limits: long(Limit{Limit: "1 failures per 1s"})}}}, []string{"the rule says counts: checks"}},
+		{"streak of checks", Set{Rules: []Rule{{Name: "a", Counts: "checks", Limits: long(Limit{Limit: "1 streak where v > 1 per 1s"})}}}, []string{"a streak is counted from reports"}},
+		{"flights of reports", Set{Rules: []Rule{{Name: "a", Counts: "reports", Hold: "1m", Limits: long(Limit{Limit: "1 inflight"})}}}, []string{"what is in flight is counted from checks"}},
+		{"flights that failed", Set{Rules: []Rule{{Name: "a", Where: "failed", Hold: "1m", Limits: long(Limit{Limit: "1 inflight"})}}}, []string{"what is in flight is counted from checks"}},
+		{"events of reports", Set{Rules: []Rule{{Name: "a", Counts: "reports", Limits: long(Limit{Limit: "1 per 10 events"})}}}, []string{"the events of a limit are checks"}},
+		{"reports refused", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 failures per 1s", CountRefused: true})}}}, []string{"who is refused is not reported"}},
+		{"queue of reports", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 failures per 1s", Algorithm: "gcra", Burst: new(int64(1)), Action: "queue", MaxWait: "1s"})}}}, []string{"a queue is for limits that are fed by checks"}},
+		{"algorithm of a streak", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 streak where failed per 1s", Algorithm: "fixed"})}}}, []string{"a streak has no algorithm"}},
+		{"unsettled", Set{Rules: []Rule{{Name: "a", Hold: "1m", Unsettled: "drop", Limits: long(Limit{Limit: "1 per 1s"})}}}, []string{"unsettled is keep or release"}},
+		{"unsettled without hold", Set{Rules: []Rule{{Name: "a", Unsettled: "release", Limits: long(Limit{Limit: "1 per 1s"})}}}, []string{"unsettled needs hold"}},
+		{"lock without lasts", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Action: "lock"})}}}, []string{"lock needs lasts"}},
+		{"lasts of a reject", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Lasts: []string{"1m"}})}}}, []string{"lasts is for the action lock; this limit has action reject"}},
+		{"history of a reject", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", KeepHistory: true})}}}, []string{"keep_history is for the action lock"}},
+		{"lasts no time", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Action: "lock", Lasts: []string{"10 events"}})}}}, []string{"a lock lasts a duration such as 15m"}},
+		{"lasts no longer", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Action: "lock", Lasts: []string{"5m", "5m"}})}}}, []string{"this is no longer than the one before"}},
+		{"lock that counts refused", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Action: "lock", Lasts: []string{"5m"}, CountRefused: true})}}}, []string{"a locked key is refused anyhow"}},
+		{"forget without lock", Set{Rules: []Rule{{Name: "a", ForgetAfter: "24h", Limits: long(Limit{Limit: "1 per 1s"})}}}, []string{"forget_after is for rules that lock"}},
+		{"forget", Set{Rules: []Rule{{Name: "a", ForgetAfter: "a day", Limits: long(Limit{Limit: "1 per 1s", Action: "lock", Lasts: []string{"5m"}})}}}, []string{"forget_after is a duration"}},
+		{"action lok", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Action: "lok"})}}}, []string{"is lock meant?"}},
+		{"burst of a sum", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 sum(v) per 1s", Algorithm: "gcra", Burst: new(int64(1 << 50))})}}}, []string{"the burst, counted in units of 10^-3, is over 2^53"}},
+		{"queue of a sum", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 sum(v) per 1s", Algorithm: "gcra", Burst: new(int64(1)), Action: "queue", MaxWait: "1s", MaxQueue: new(int64(1 << 50))})}}}, []string{"max_queue, counted in units of 10^-3, is over 2^53"}},
 		{"burst 0", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 1s", Algorithm: "gcra", Burst: new(int64(0))})}}}, []string{"a burst is 1 or more"}},
 		{"gcra too fast", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "10M per 1s", Algorithm: "gcra", Burst: new(int64(1))})}}}, []string{"whole microseconds"}},
 		{"burst too long", Set{Rules: []Rule{{Name: "a", Limits: long(Limit{Limit: "1 per 400d", Algorithm: "gcra", Burst: new(int64(1000))})}}}, []string{"longer than 2^53"}},
@@ -266,9 +288,9 @@ func TestErrorText(t *testing.T) {
 // TestCompileMany: compiling takes no time that grows with the square of the
 // names of events, and the index no such memory.
 func TestCompileMany(t *testing.T) {
-	names := make([]string, 200_000)
+	names := make([]Value, 200_000)
 	for i := range names {
-		names[i] = fmt.Sprint("e", i)
+		names[i] = Value(fmt.Sprint("e", i))
 	}
 	one := []Limit{{Limit: "1 per 1s"}}
 	set := &Set{Rules: []Rule{{Name: "named", Match: []Matcher{{"event": names}}, Limits: one}, {Name: "again", Match: []Matcher{{"event": names}, {"event": names}}, Limits: one}}}
@@ -295,7 +317,7 @@ func TestCompileManyErrors(t *testing.T) {
 	wrong, one := Matcher{}, []Limit{{Limit: "1 per 1s"}}
 	for i := range 3000 {
 		set.Attributes[fmt.Sprint("attribute", i)] = Attribute{}
-		wrong[fmt.Sprint("atribute", i)] = []string{"x"}
+		wrong[fmt.Sprint("atribute", i)] = []Value{"x"}
 	}
 	var many []Limit
 	for i := range maxLimits {

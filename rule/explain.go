@@ -1,11 +1,15 @@
 package rule
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/slidegate/slidegate"
+	"github.com/slidegate/slidegate/internal/cond"
 )
 
 // WhyMatch reports whether the rule applies to ev, and says why or why not. It
@@ -39,6 +43,7 @@ func (r *Compiled) WhyMatch(ev *slidegate.Event) (applies bool, why string) {
 // why reports whether m holds, and names its tests, or the one that fails.
 func (m matcher) why(ev *slidegate.Event) (bool, string) {
 	var held []string
+	unknown := ""
 	for i := range m {
 		t := &m[i]
 		v, present := attribute(ev, t.attr)
@@ -47,33 +52,38 @@ func (m matcher) why(ev *slidegate.Event) (bool, string) {
 		}
 		ok, err := t.match(ev)
 		if err != nil {
-			return false, err.Error()
+			unknown = cmp.Or(unknown, err.Error())
+			continue
 		}
 		if !ok {
-			return false, fmt.Sprintf("%s is %q, not %s", t.attr, clip(v.String()), t.wants())
+			return false, fmt.Sprintf("%s is %s, not %s", t.attr, t.shown(v), t.wants())
 		}
-		held = append(held, fmt.Sprintf("%s=%q", t.attr, clip(v.String())))
+		held = append(held, t.attr+"="+t.shown(v))
+	}
+	if unknown != "" {
+		return false, unknown
 	}
 	return true, strings.Join(held, " and ")
 }
 
 // wants says which values a test takes.
 func (t *test) wants() string {
-	var all []string
-	for _, s := range t.exact {
-		all = append(all, fmt.Sprintf("%q", s))
+	if t.secret {
+		return "one of those of the rule"
 	}
-	for _, a := range t.addrs {
-		all = append(all, a.String())
-	}
-	for _, g := range t.globs {
-		parts := append(append([]string{g.first}, g.middle...), g.last)
-		all = append(all, fmt.Sprintf("%q", strings.Join(parts, "*")))
-	}
+	all := t.written
 	if len(all) > 5 {
-		all = append(all[:5], fmt.Sprintf("one of %d others", len(all)-5))
+		all = append(slices.Clip(all[:5]), fmt.Sprintf("one of %d others", len(all)-5))
 	}
 	return strings.Join(all, " or ")
+}
+
+// shown quotes a value for people, unless it is secret.
+func (t *test) shown(v slidegate.Value) string {
+	if t.secret {
+		return "(secret)"
+	}
+	return strconv.Quote(clip(v.String()))
 }
 
 // WhichOverride returns the place of the override that holds for ev at now
@@ -92,12 +102,29 @@ func (r *Compiled) WhichOverride(ev *slidegate.Event, now int64) (place int, unt
 	return -1, ""
 }
 
-// Expires reports whether any override of the rule ends at some time.
-func (r *Compiled) Expires() bool {
-	for i := range r.overrides {
-		if r.overrides[i].until != never {
-			return true
-		}
+// findTimed notes whether the rule needs the time of a check.
+func (r *Compiled) findTimed() {
+	r.timed = r.where.NeedsTime()
+	for _, l := range r.limits {
+		r.timed = r.timed || l.where.NeedsTime()
 	}
-	return false
+	for i := range r.overrides {
+		r.timed = r.timed || r.overrides[i].until != never
+	}
+}
+
+// WhyWhere says of the rule's condition whether ev meets it at now; "" where there
+// is none.
+func (r *Compiled) WhyWhere(ev *slidegate.Event, now int64) string { return whyWhere(r.where, ev, now) }
+
+// WhyWhere says the same of the limit's condition.
+func (l *CompiledLimit) WhyWhere(ev *slidegate.Event, now int64) string {
+	return whyWhere(l.where, ev, now)
+}
+
+func whyWhere(where *cond.Cond, ev *slidegate.Event, now int64) string {
+	if where == nil {
+		return ""
+	}
+	return fmt.Sprintf("where %s is %v", where.Shown(), where.Eval(ev, now))
 }

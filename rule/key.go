@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slidegate/slidegate"
+	"github.com/slidegate/slidegate/internal/fold"
 )
 
 // maxPart is how long a part of a key may be before its hash takes its place.
@@ -19,25 +21,35 @@ const maxPart = 1024
 type keyPart struct {
 	text    string // as written
 	sources []source
+	simple  bool // one text, as it is
 }
 
 // source is one attribute of a key part, perhaps cut to a prefix.
 type source struct {
 	attr    string
 	address bool
-	chars   int // first characters of a text; 0 takes all
-	v4, v6  int // prefix lengths of an address
+	fold    bool // upper and lower case are the same
+	secret  bool // hidden by its HMAC
+	chars   int  // first characters of a text; 0 takes all
+	v4, v6  int  // prefix lengths of an address
 }
 
 // String returns the source in its canonical form.
 func (s *source) String() string {
+	text := s.attr
 	switch {
 	case s.address:
-		return fmt.Sprintf("%s/%d/%d", s.attr, s.v4, s.v6)
+		text = fmt.Sprintf("%s/%d/%d", s.attr, s.v4, s.v6)
 	case s.chars > 0:
-		return fmt.Sprintf("%s/%d", s.attr, s.chars)
+		text = fmt.Sprintf("%s/%d", s.attr, s.chars)
 	}
-	return s.attr
+	if s.fold {
+		text = "fold(" + text + ")"
+	}
+	if s.secret {
+		text = "secret(" + text + ")"
+	}
+	return text
 }
 
 // String returns the part in its canonical form.
@@ -60,7 +72,7 @@ func (c *compiler) parseKeyPart(text string) (keyPart, error) {
 		if err := c.known(name); err != nil {
 			return part, err
 		}
-		s := source{attr: name, address: c.typeOf(name) == typeAddress, v4: 32, v6: 64}
+		s := c.source(name)
 		if cut {
 			if err := s.parsePrefix(prefix); err != nil {
 				return part, err
@@ -68,7 +80,16 @@ func (c *compiler) parseKeyPart(text string) (keyPart, error) {
 		}
 		part.sources = append(part.sources, s)
 	}
+	s := &part.sources[0]
+	part.simple = len(part.sources) == 1 && !s.address && !s.fold && !s.secret && s.chars == 0 && s.attr != "event"
 	return part, nil
+}
+
+// source returns an attribute as keys hold it.
+func (c *compiler) source(attr string) source {
+	return source{
+		attr: attr, address: c.typeOf(attr) == typeAddress, fold: c.folds[attr], secret: c.secrets[attr], v4: 32, v6: 64,
+	}
 }
 
 func (s *source) parsePrefix(text string) error {
@@ -114,13 +135,23 @@ const (
 //	part      = [alternative "|"] length ":" bytes
 //	alternative: how many alternatives stand before it, left out for the first
 //	a part over 1 KiB is "#64:" and its SHA-256 in hex
+//	a secret part is its HMAC in hex
 //	a missing part, where missing keys are shared, is "-"
 //
 // It allocates only to grow b.
-func appendKey(b []byte, parts []keyPart, m missing, ev *slidegate.Event) (key []byte, complete bool, err error) {
+func appendKey(b []byte, parts []keyPart, m missing, ev *slidegate.Event, x *Secrets) (key []byte, complete bool, err error) {
 	for i := range parts {
+		p := &parts[i]
+		if p.simple {
+			if v, ok := ev.Attr(p.sources[0].attr); ok {
+				if text, literal := v.Literal(); literal && len(text) < 100 {
+					b = appendShort(b, text)
+					continue
+				}
+			}
+		}
 		var found bool
-		if b, found, err = parts[i].append(b, ev); err != nil {
+		if b, found, err = p.append(b, ev, x); err != nil {
 			return b, false, err
 		}
 		if !found {
@@ -133,11 +164,23 @@ func appendKey(b []byte, parts []keyPart, m missing, ev *slidegate.Event) (key [
 	return b, true, nil
 }
 
-func (p *keyPart) append(b []byte, ev *slidegate.Event) (key []byte, found bool, err error) {
+// appendShort is appendPartString for less than 100 bytes.
+func appendShort(b []byte, text string) []byte {
+	n := len(text)
+	if n >= 10 {
+		b = append(b, byte('0'+n/10), byte('0'+n%10), ':')
+	} else {
+		b = append(b, byte('0'+n), ':')
+	}
+	return append(b, text...)
+}
+
+func (p *keyPart) append(b []byte, ev *slidegate.Event, x *Secrets) (key []byte, found bool, err error) {
 	for i := range p.sources {
 		s := &p.sources[i]
 		if s.attr == "event" { // apart, so that the event need not live on the heap
-			return appendPartString(appendPlace(b, i), firstChars(ev.Name, s.chars)), true, nil
+			b, err = s.appendText(appendPlace(b, i), ev.Name, x)
+			return b, err == nil, err
 		}
 		v, ok := ev.Attr(s.attr)
 		if !ok {
@@ -146,7 +189,7 @@ func (p *keyPart) append(b []byte, ev *slidegate.Event) (key []byte, found bool,
 		if text, literal := v.Literal(); literal && text == "" && len(p.sources) > 1 {
 			continue // an empty text is present, except among alternatives
 		}
-		b, err = s.append(appendPlace(b, i), v)
+		b, err = s.append(appendPlace(b, i), v, x)
 		return b, err == nil, err
 	}
 	return b, false, nil
@@ -162,45 +205,151 @@ func appendPlace(b []byte, i int) []byte {
 }
 
 // show returns the name and text of the part that ev has.
-func (p *keyPart) show(ev *slidegate.Event) (name, text string, ok bool) {
+func (p *keyPart) show(ev *slidegate.Event, x *Secrets) (name, text string, ok bool) {
 	for i := range p.sources {
 		s := &p.sources[i]
 		v, found := attribute(ev, s.attr)
 		if !found || v == slidegate.TextValue("") && len(p.sources) > 1 {
 			continue
 		}
-		if !s.address {
-			return s.attr, strings.Clone(firstChars(v.String(), s.chars)), true
-		}
-		addr, err := parseAddress(v)
-		return s.attr, string(s.appendAddress(nil, addr)), err == nil
+		text, err := s.show(v, x)
+		return s.attr, text, err == nil
 	}
 	return "", "", false
 }
 
-// append appends the length-prefixed text of v.
-func (s *source) append(b []byte, v slidegate.Value) ([]byte, error) {
-	var buf [64]byte
-	text := buf[:0]
+func (s *source) show(v slidegate.Value, x *Secrets) (string, error) {
+	text := s.cut(v.String())
 	if s.address {
-		if text, ok := v.Literal(); ok && s.v4 == 32 && isPlainIPv4(text) && !v.IsNumber() {
-			return appendPartString(b, text), nil
-		}
 		addr, err := parseAddress(v)
 		if err != nil {
-			return b, fmt.Errorf("%w: attribute %s: %w", slidegate.ErrEvent, s.attr, err)
+			return "", err
 		}
-		text = s.appendAddress(text, addr)
-		return appendPart(b, text), nil
+		text = string(s.appendAddress(nil, addr))
+	}
+	switch {
+	case !s.secret:
+		return strings.Clone(text), nil
+	case x == nil:
+		return "(secret)", nil
+	}
+	return string(x.append(nil, text)), nil
+}
+
+// KeyOf returns, for people, what a key that AppendKey made was built from: as KeyAttrs
+// does, with what is hidden and hashed as it lies in the key. A part that was missing is
+// left out. What no such key is gives nothing.
+func (r *Compiled) KeyOf(key []byte) []slidegate.Attr {
+	var attrs []slidegate.Attr
+	for i := range r.key {
+		p := &r.key[i]
+		if len(key) > 0 && key[0] == '-' {
+			key = key[1:]
+			continue
+		}
+		place, rest, ok := cutPlace(key)
+		text, rest, whole := cutText(rest)
+		if !ok || !whole || place >= len(p.sources) {
+			return nil
+		}
+		attrs = append(attrs, slidegate.String(p.sources[place].attr, text))
+		key = rest
+	}
+	if len(key) > 0 {
+		return nil
+	}
+	return attrs
+}
+
+// cutPlace cuts the place of an alternative off a part; 0 where none is written.
+func cutPlace(key []byte) (place int, rest []byte, ok bool) {
+	digits := 0
+	for digits < len(key) && key[digits] >= '0' && key[digits] <= '9' {
+		digits++
+	}
+	if digits == len(key) || key[digits] != '|' {
+		return 0, key, true
+	}
+	place, err := number(string(key[:digits]))
+	return place, key[digits+1:], err == nil
+}
+
+// cutText cuts a text with its length, or the hash of one, off a part.
+func cutText(key []byte) (text string, rest []byte, ok bool) {
+	hashed := len(key) > 0 && key[0] == '#'
+	if hashed {
+		key = key[1:]
+	}
+	head, rest, ok := bytes.Cut(key, []byte(":"))
+	if !ok {
+		return "", nil, false
+	}
+	n, err := number(string(head))
+	if err != nil || n > len(rest) {
+		return "", nil, false
+	}
+	if text = string(rest[:n]); hashed {
+		text = "sha256:" + text
+	}
+	return text, rest[n:], true
+}
+
+// append appends the length-prefixed text of v.
+func (s *source) append(b []byte, v slidegate.Value, x *Secrets) ([]byte, error) {
+	if s.address {
+		return s.appendParsed(b, v, x)
 	}
 	if lit, ok := v.Literal(); ok {
-		return appendPartString(b, firstChars(lit, s.chars)), nil
+		return s.appendText(b, lit, x)
 	}
-	text = v.AppendText(text)
-	if s.chars > 0 && len(text) > s.chars {
-		text = text[:s.chars] // numbers are ASCII
+	var buf [64]byte
+	return s.appendText(b, string(v.AppendText(buf[:0])), x)
+}
+
+// appendText appends the length-prefixed text of a part that is no address.
+func (s *source) appendText(b []byte, text string, x *Secrets) ([]byte, error) {
+	text = s.cut(text)
+	if s.secret {
+		return s.appendSecret(b, text, x)
+	}
+	return appendPartString(b, text), nil
+}
+
+// cut folds a text and takes its first characters.
+func (s *source) cut(text string) string {
+	if s.fold {
+		text = fold.Text(text)
+	}
+	return firstChars(text, s.chars)
+}
+
+// appendParsed appends the length-prefixed form of an address.
+func (s *source) appendParsed(b []byte, v slidegate.Value, x *Secrets) ([]byte, error) {
+	if text, ok := v.Literal(); ok && s.v4 == 32 && !s.secret && isPlainIPv4(text) && !v.IsNumber() {
+		return appendShort(b, text), nil
+	}
+	addr, err := parseAddress(v)
+	if err != nil && s.secret {
+		err = errSecretAddress
+	}
+	if err != nil {
+		return b, fmt.Errorf("%w: attribute %s: %w", slidegate.ErrEvent, s.attr, err)
+	}
+	var buf [64]byte
+	text := s.appendAddress(buf[:0], addr)
+	if s.secret {
+		return s.appendSecret(b, string(text), x)
 	}
 	return appendPart(b, text), nil
+}
+
+// appendSecret appends what stands for a secret text.
+func (s *source) appendSecret(b []byte, text string, x *Secrets) ([]byte, error) {
+	if x == nil {
+		return b, fmt.Errorf("rule: attribute %s is secret, and there is no key to hide it with", s.attr)
+	}
+	b = strconv.AppendInt(b, secretHex, 10)
+	return x.append(append(b, ':'), text), nil
 }
 
 // isPlainIPv4 reports whether text is an IPv4 address in its canonical form,
@@ -277,30 +426,17 @@ func firstChars(s string, n int) string {
 	return s[:at]
 }
 
-// parseAddress reads an address as it appears in the wild: IPv4 and IPv6, with
-// or without a zone, a port, or brackets. An IPv4 address mapped into IPv6 is
-// the IPv4 address.
+// parseAddress returns the address that a value spells.
 func parseAddress(v slidegate.Value) (netip.Addr, error) {
 	text, ok := v.Literal()
 	if !ok || v.IsNumber() {
 		return netip.Addr{}, fmt.Errorf("the number %s is not an IP address", v)
 	}
-	var addr netip.Addr
-	var err error
-	switch n := len(text); {
-	case n > 2 && text[0] == '[' && text[n-1] == ']':
-		addr, err = netip.ParseAddr(text[1 : n-1])
-	case n > 0 && text[0] == '[' || strings.Count(text, ":") == 1:
-		var port netip.AddrPort
-		port, err = netip.ParseAddrPort(text)
-		addr = port.Addr()
-	default:
-		addr, err = netip.ParseAddr(text)
+	addr, ok := slidegate.ParseAddress(text)
+	if !ok {
+		return addr, fmt.Errorf("%q is not an IP address", clip(text))
 	}
-	if err != nil {
-		return netip.Addr{}, fmt.Errorf("%q is not an IP address", clip(text))
-	}
-	return addr.Unmap().WithZone(""), nil
+	return addr, nil
 }
 
 // clip shortens a value for a message.

@@ -55,7 +55,7 @@ func TestKeyVectors(t *testing.T) {
 		for name, value := range v.Attrs {
 			ev.Attrs = append(ev.Attrs, slidegate.String(name, value))
 		}
-		key, found, err := compileKey(t, missing, v.Parts, v.Address...).AppendKey(nil, &ev)
+		key, found, err := compileKey(t, missing, v.Parts, v.Address...).AppendKey(nil, &ev, nil)
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", lines.Bytes(), err)
@@ -89,7 +89,7 @@ func TestKeysNeverCollide(t *testing.T) {
 					ev.Attrs = append(ev.Attrs, slidegate.String(name, part.Draw(t, name)))
 				}
 			}
-			key, _, err := r.AppendKey(nil, &ev)
+			key, _, err := r.AppendKey(nil, &ev, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestKeyOfNumbers(t *testing.T) {
 		{slidegate.TextValue("42"), "2:42"},
 	} {
 		ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{{Name: "user", Value: c.value}}}
-		if key, _, err := r.AppendKey(nil, &ev); err != nil || string(key) != c.want {
+		if key, _, err := r.AppendKey(nil, &ev, nil); err != nil || string(key) != c.want {
 			t.Errorf("%v: %q %v, want %q", c.value, key, err, c.want)
 		}
 	}
@@ -147,7 +147,7 @@ func TestKeyOfNumbers(t *testing.T) {
 func TestMissingKey(t *testing.T) {
 	ev := slidegate.Event{Name: "e"}
 	for missing, want := range map[string]KeyResult{"": KeySkip, "skip": KeySkip, "reject": KeyReject, "shared": KeyFound} {
-		if _, got, err := compileKey(t, missing, []string{"user"}).AppendKey(nil, &ev); err != nil || got != want {
+		if _, got, err := compileKey(t, missing, []string{"user"}).AppendKey(nil, &ev, nil); err != nil || got != want {
 			t.Errorf("missing_key %q: %v, %v", missing, got, err)
 		}
 	}
@@ -157,12 +157,12 @@ func TestAddressErrors(t *testing.T) {
 	r := compileKey(t, "skip", []string{"ip"}, "ip")
 	for _, text := range []string{"", "nonsense", "192.0.2.256", "1.2.3", "2001:db8::1::2", "192.0.2.1/24", " 192.0.2.1", "localhost:80", "[]", "[::1", strings.Repeat("1", 5000)} {
 		ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{slidegate.String("ip", text)}}
-		if _, _, err := r.AppendKey(nil, &ev); !errors.Is(err, slidegate.ErrEvent) || !strings.Contains(err.Error(), "attribute ip") || len(err.Error()) > 200 {
+		if _, _, err := r.AppendKey(nil, &ev, nil); !errors.Is(err, slidegate.ErrEvent) || !strings.Contains(err.Error(), "attribute ip") || len(err.Error()) > 200 {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
 	ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{slidegate.Int("ip", 12)}}
-	if _, _, err := r.AppendKey(nil, &ev); !errors.Is(err, slidegate.ErrEvent) {
+	if _, _, err := r.AppendKey(nil, &ev, nil); !errors.Is(err, slidegate.ErrEvent) {
 		t.Errorf("a number: %v", err)
 	}
 }

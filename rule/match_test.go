@@ -191,7 +191,7 @@ func TestForKeepsOrder(t *testing.T) {
 	for _, name := range []string{"a", "b-e", "c", "d", "e-e", "f-f", "g-e", "h"} {
 		r := Rule{Name: name, Limits: one}
 		if _, ev, only := strings.Cut(name, "-"); only {
-			r.Match = []Matcher{{"event": {ev}}}
+			r.Match = []Matcher{{"event": {Value(ev)}}}
 		}
 		set.Rules = append(set.Rules, r)
 	}
@@ -211,6 +211,139 @@ func TestForKeepsOrder(t *testing.T) {
 			if r.Name == "c" {
 				break
 			}
+		}
+	}
+}
+
+// compileSet compiles a set that is right.
+func compileSet(t *testing.T, set *Set) *Plan {
+	t.Helper()
+	for i := range set.Rules {
+		set.Rules[i].Limits = []Limit{{Limit: "1 per 1s"}}
+	}
+	p, _, err := Compile(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestPatternsInListOfCondition: an address is compared in its canonical form,
+// however it is spelled, so a list of patterns holds in a condition for the addresses
+// for which it holds in a matcher.
+func TestPatternsInListOfCondition(t *testing.T) {
+	p := compileSet(t, &Set{
+		Lists: map[string][]string{"office": {"2001:db8:*", "192.0.2.*"}},
+		Rules: []Rule{{Name: "match", Match: []Matcher{{"ip": {InList("office")}}}}, {Name: "where", Where: "ip in office"}},
+	})
+	for _, ip := range []string{"192.0.2.7", "2001:DB8::1", "[2001:db8::1]:443", "::ffff:192.0.2.7"} {
+		ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{slidegate.String("ip", ip)}}
+		ok, err := p.Rule("match").Match(&ev)
+		if where := p.Rule("where").Where(&ev, 0); !ok || err != nil || !where {
+			t.Errorf("%s: matches %v, %v; in a condition %v", ip, ok, err, where)
+		}
+	}
+}
+
+// TestNetworksAreForAddresses: a network in a list is compared with attributes
+// of type address; a text is compared as it is written, in a condition as in a
+// matcher.
+func TestNetworksAreForAddresses(t *testing.T) {
+	p := compileSet(t, &Set{
+		Attributes: map[string]Attribute{"version": {}},
+		Lists:      map[string][]string{"old": {"10.0.0.0/8"}},
+		Rules:      []Rule{{Name: "match", Match: []Matcher{{"version": {InList("old")}}}}, {Name: "where", Where: "version in old"}},
+	})
+	ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{slidegate.String("version", "10.1.2.3")}}
+	ok, err := p.Rule("match").Match(&ev)
+	if where := p.Rule("where").Where(&ev, 0); ok || err != nil || where {
+		t.Errorf("a text that is not in the list: matches %v, %v; in a condition %v", ok, err, where)
+	}
+}
+
+// TestErrorOfRuleNotMet: a text that is no address is an error of the event
+// where a rule that the event meets compares it; a rule whose other matchers do not
+// hold is not met.
+func TestErrorOfRuleNotMet(t *testing.T) {
+	for _, attr := range []string{"group", "plan"} { // before and after ip
+		p := compileSet(t, &Set{Rules: []Rule{{Name: "r", Match: []Matcher{{"ip": {"10.0.0.0/8"}, attr: {"pro"}}}}}})
+		ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{slidegate.String("ip", "unknown"), slidegate.String(attr, "free")}}
+		if ok, err := p.Rule("r").Match(&ev); ok || err != nil {
+			t.Errorf("%s is not pro, so the rule is not met: %v, %v", attr, ok, err)
+		}
+	}
+}
+
+// TestErrorDecides: a text that is no address is an error only where it decides
+// whether the rule applies.
+func TestErrorDecides(t *testing.T) {
+	net, free, pro := Matcher{"ip": {"10.0.0.0/8"}}, Matcher{"plan": {"free"}}, Matcher{"plan": {"pro"}}
+	for _, tt := range []struct {
+		rule     Rule
+		ok, fail bool
+	}{
+		{rule: Rule{Match: []Matcher{net}}, fail: true},
+		{rule: Rule{Match: []Matcher{net, pro}}, fail: true},
+		{rule: Rule{Match: []Matcher{net, free}}, ok: true},
+		{rule: Rule{Match: []Matcher{free, net}}, ok: true},
+		{rule: Rule{Match: []Matcher{pro}, Except: []Matcher{net}}},
+		{rule: Rule{Match: []Matcher{free}, Except: []Matcher{net}}, fail: true},
+		{rule: Rule{Match: []Matcher{free}, Except: []Matcher{net, free}}},
+		{rule: Rule{Match: []Matcher{net}, Except: []Matcher{free}}},
+	} {
+		tt.rule.Name = "r"
+		p := compileSet(t, &Set{Rules: []Rule{tt.rule}})
+		ev := slidegate.Event{Name: "e", Attrs: []slidegate.Attr{slidegate.String("ip", "unknown"), slidegate.String("plan", "free")}}
+		if ok, err := p.Rule("r").Match(&ev); ok != tt.ok || (err != nil) != tt.fail {
+			t.Errorf("match %v except %v: %v, %v", tt.rule.Match, tt.rule.Except, ok, err)
+		}
+		tt.rule.Where = "plan == 'pro'"
+		p = compileSet(t, &Set{Rules: []Rule{tt.rule}})
+		if met, err := p.Meet(nil, &ev, 0, nil, false); err != nil || met[0].Applies {
+			t.Errorf("match %v except %v where %s: %v, %v", tt.rule.Match, tt.rule.Except, tt.rule.Where, met, err)
+		}
+	}
+}
+
+// TestListOfCondition: a list is checked for what a condition compares with it, as it
+// is for a matcher.
+func TestListOfCondition(t *testing.T) {
+	for _, r := range []Rule{{Where: "ip not in bad"}, {Match: []Matcher{{"ip": {InList("bad")}}}}} {
+		r.Name, r.Limits = "r", []Limit{{Limit: "1 per 1s"}}
+		_, _, err := Compile(&Set{Lists: map[string][]string{"bad": {"10.0.0.0/8", "10.0.0.0/33"}}, Rules: []Rule{r}})
+		if err == nil || !strings.Contains(err.Error(), `lists.bad[1] is "10.0.0.0/33": ip is an address`) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
+// TestNetworkOfText: whoever compares a text with a network is told that it is
+// compared letter by letter.
+func TestNetworkOfText(t *testing.T) {
+	for where, r := range map[string]Rule{
+		"rules[0].match[0].client":    {Match: []Matcher{{"client": {"10.0.0.0/8"}}}},
+		"rules[0].match[0].client[1]": {Match: []Matcher{{"client": {"a/b", "2001:db8::/32"}}}},
+		"lists.old[1]":                {Where: "client in old"},
+	} {
+		r.Name, r.Limits = "r", []Limit{{Limit: "1 per 1s"}}
+		_, warnings, err := Compile(&Set{Lists: map[string][]string{"old": {"10.0.0.1", "10.0.0.0/8"}}, Rules: []Rule{r}})
+		if err != nil || len(warnings) != 1 || warnings[0].Path != where || !strings.Contains(warnings[0].Msg, "type: address") {
+			t.Errorf("%s: %v, %v", where, warnings, err)
+		}
+	}
+}
+
+// TestSecretInLimit: a value that a secret attribute is compared with does not belong
+// into the text of a limit, which every answer shows.
+func TestSecretInLimit(t *testing.T) {
+	for where, warned := range map[string]int{`phone == "13800000000"`: 1, `user == "13800000000"`: 0, `phone in watched`: 0, `phone == user`: 0, `phone not in ["1"] and user == "2"`: 1} {
+		_, warnings, err := Compile(&Set{
+			Attributes: map[string]Attribute{"phone": {Secret: true}, "user": {}},
+			Lists:      map[string][]string{"watched": {"13800000000"}},
+			Rules:      []Rule{{Name: "r", Limits: []Limit{{Limit: "1 count where " + where + " per 1s"}}}},
+		})
+		if err != nil || len(warnings) != warned {
+			t.Errorf("%s: %v, %v", where, warnings, err)
 		}
 	}
 }

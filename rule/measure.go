@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -17,100 +18,204 @@ import (
 type stat uint8
 
 const (
-	statCount stat = iota // adds the cost of the event
-	statSum               // adds the value of an attribute
+	statCount    stat = iota // adds the cost of the event
+	statSum                  // adds the value of an attribute
+	statDistinct             // counts different values of an attribute
+	statInflight             // counts places that are held
+	statFailures             // adds the cost of events that failed
+	statStreak               // counts the newest in a row that meet a condition
 )
 
-// span is the window of a measure.
+// span is the window of a measure. The zero span is that of what is in flight,
+// which has none.
 type span struct {
 	size   int64 // microseconds, or checks
 	events bool
+	unit   calendarUnit // of the calendar; 0 for none
 }
 
 // String returns the span in its canonical form: 60s and 1m are the same.
 func (s span) String() string {
-	if s.events {
+	switch {
+	case s.events:
 		return fmt.Sprintf("%d events", s.size)
+	case s.unit != 0:
+		return "calendar " + s.unit.String()
 	}
 	return fmt.Sprintf("%dus", s.size)
 }
 
-// limitText is a parsed LIMIT: MAX [STAT] per WINDOW.
+// sliding reports a window over the last microseconds.
+func (s span) sliding() bool { return s.size > 0 && !s.events }
+
+// limitText is a parsed LIMIT: MAX [STAT] [where COND] [per WINDOW].
 type limitText struct {
-	max  decimal
-	stat stat
-	attr string // of sum(attr)
-	per  span
+	max   decimal
+	stat  stat
+	attr  string // of sum(attr) and distinct(attr)
+	where string // as written; "" for none
+	per   span
 }
 
 var (
-	reMax   = regexp.MustCompile(`^([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?(k|M|G|T|Ki|Mi|Gi|Ti)?$`)
-	reSum   = regexp.MustCompile(`^sum\(\s*([^()]*?)\s*\)$`)
-	reTime  = regexp.MustCompile(`^([0-9]+)(ms|s|m|h|d)$`)
-	reCount = regexp.MustCompile(`^([0-9]+) events$`)
-	reName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
-
-	// Measures of the grammar that are not there yet.
-	reUnbuilt = regexp.MustCompile(`^\S+ +((?:inflight|failures|streak|distinct)\b.*)$`)
+	reMax      = regexp.MustCompile(`^([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?(k|M|G|T|Ki|Mi|Gi|Ti)?$`)
+	reFunction = regexp.MustCompile(`^(sum|distinct)\(\s*([^()]*?)\s*\)$`)
+	reBareFunc = regexp.MustCompile(`^(sum|distinct)(?:\s+|\s*\(\s*)?([A-Za-z_][A-Za-z0-9_.-]*)?\)?$`)
+	reTime     = regexp.MustCompile(`^([0-9]+)(ms|s|m|h|d)$`)
+	reCount    = regexp.MustCompile(`^([0-9]+) events$`)
+	reName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 )
 
 // parseLimit reads a LIMIT text.
 func parseLimit(text string) (limitText, error) {
 	var l limitText
-	head, per, ok := cutLast(text, " per ")
-	if !ok {
-		return l, noWindow(text)
-	}
+	head, per, windowed := cutLast(text, " per ")
 	maxText, measure, _ := strings.Cut(strings.TrimSpace(head), " ")
+	measure, where, conditional := cutWhere(measure)
+	l.where = where
+	// What is in flight has no window, so its measure is read first.
+	statErr := l.readStat(measure)
+	if !windowed && l.stat != statInflight {
+		if hint := inLast(text); hint != nil || statErr == nil {
+			return l, cmp.Or(hint, errNoWindow)
+		}
+	}
 	var err error
 	if l.max, err = parseMax(maxText); err != nil {
+		if !windowed {
+			err = errNoWindow
+		}
 		return l, err
 	}
-	switch measure = strings.TrimSpace(measure); {
-	case measure == "" || measure == "count":
-		l.stat = statCount
-	case reSum.MatchString(measure):
-		l.stat, l.attr = statSum, reSum.FindStringSubmatch(measure)[1]
-		if !reName.MatchString(l.attr) {
-			return l, errors.New("sum takes the name of one attribute, such as sum(bytes)")
-		}
-	default:
-		return l, unknownMeasure(measure)
-	}
-	if l.stat == statCount && l.max.point {
+	switch {
+	case statErr != nil:
+		return l, statErr
+	case conditional && where == "":
+		return l, errors.New("where needs a condition, as in 3 count where links > 0 per 1h")
+	case l.stat == statStreak && !conditional:
+		return l, fmt.Errorf("a streak needs a condition: say %s streak where failed per 10m", maxText)
+	case l.stat != statSum && l.max.point:
 		return l, errors.New("a count has no fractions; only a sum has")
+	case l.stat == statInflight && windowed:
+		return l, fmt.Errorf("what is in flight has no window: say %s inflight, and hold: 2m in the rule for how long a place is kept that is not renewed", maxText)
+	case l.stat == statInflight:
+		return l, nil
 	}
-	l.per, err = parseSpan(strings.TrimSpace(per))
-	if err == nil && l.per.events && l.stat == statSum {
+	if l.per, err = parseSpan(strings.TrimSpace(per)); err != nil {
+		return l, err
+	}
+	switch {
+	case l.per.events && l.stat == statSum:
 		err = errors.New("a sum needs a window of time, such as 1h, not of events")
+	case l.per.events && l.stat == statDistinct:
+		err = errors.New("a distinct needs a window of time, such as 1h, not of events")
+	case l.per.events && (l.stat == statFailures || l.stat == statStreak):
+		err = errors.New("the events of a limit are checks, and what failed is known from reports; say a window of time, such as 10m")
+	case l.per.events && conditional:
+		err = errors.New("a window of events counts every check that the rule meets; put the condition into the rule, as where: links > 0")
 	}
 	return l, err
 }
 
-// noWindow says what is wrong with a text that has no " per ".
-func noWindow(text string) error {
+// condition returns the condition of what is counted; "" for none.
+func (l *limitText) condition() string {
+	switch {
+	case l.stat != statFailures:
+		return l.where
+	case l.where == "":
+		return "failed"
+	}
+	return "failed and (" + l.where + ")"
+}
+
+// reOutcome finds a variable of conditions that is known from reports.
+var reOutcome = regexp.MustCompile(`\b(failed|outcome)\b`)
+
+// readsOutcome reports whether a condition may read the outcome.
+func readsOutcome(where string) bool { return reOutcome.MatchString(where) }
+
+// cutWhere cuts a measure before the condition.
+func cutWhere(measure string) (stat, where string, conditional bool) {
+	for i := range measure {
+		rest, is := strings.CutPrefix(measure[i:], "where")
+		if is && (i == 0 || measure[i-1] == ' ') && (rest == "" || rest[0] == ' ' || rest[0] == '(') {
+			return strings.TrimSpace(measure[:i]), strings.TrimSpace(rest), true
+		}
+	}
+	return strings.TrimSpace(measure), "", false
+}
+
+// readStat reads the word of a measure, which may be left out.
+func (l *limitText) readStat(text string) error {
+	switch text {
+	case "", "count":
+		l.stat = statCount
+		return nil
+	case "inflight":
+		l.stat = statInflight
+		return nil
+	case "failures":
+		l.stat = statFailures
+		return nil
+	case "streak":
+		l.stat = statStreak
+		return nil
+	}
+	m := reFunction.FindStringSubmatch(text)
+	if m == nil {
+		return unknownMeasure(text)
+	}
+	if l.stat, l.attr = statSum, m[2]; m[1] == "distinct" {
+		l.stat = statDistinct
+	}
+	if !reName.MatchString(l.attr) {
+		return fmt.Errorf("%s takes the name of one attribute, such as %s(%s)", m[1], m[1], map[stat]string{statSum: "bytes", statDistinct: "phone"}[l.stat])
+	}
+	return nil
+}
+
+var errNoWindow = errors.New(`a limit is a maximum and a window, such as "100 per 1m" or "3 per 10 events"`)
+
+// inLast says what to write instead of "3 in last 10 events".
+func inLast(text string) error {
 	if n, rest, in := strings.Cut(text, " in last "); in && reCount.MatchString(rest) {
 		return fmt.Errorf("say %s per %s", n, rest)
 	}
-	if m := reUnbuilt.FindStringSubmatch(text); m != nil {
-		return unknownMeasure(m[1])
-	}
-	return errors.New(`a limit is a maximum and a window, such as "100 per 1m" or "3 per 10 events"`)
+	return nil
 }
 
 func unknownMeasure(measure string) error {
-	return fmt.Errorf("unknown measure %q; a limit counts (100 per 1m) or sums (10Mi sum(bytes) per 1m)", measure)
+	if m := reBareFunc.FindStringSubmatch(measure); m != nil && m[2] != "" {
+		return fmt.Errorf("say %s(%s): the name of the attribute stands in parentheses", m[1], m[2])
+	}
+	return fmt.Errorf("unknown measure %q; a limit counts (100 per 1m), sums (10Mi sum(bytes) per 1m), counts different values (5 distinct(phone) per 1h), what is in flight (500 inflight) or what failed (5 failures per 10m, 5 streak where failed per 10m)", measure)
 }
 
+// cutLast cuts a text around the last separator that is not in quotes.
 func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
+	at := -1
+	var quote byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case strings.HasPrefix(s[i:], sep):
+			at = i
+		}
+	}
+	if at < 0 {
 		return s, "", false
 	}
-	return s[:i], s[i+len(sep):], true
+	return s[:at], s[at+len(sep):], true
 }
 
-// parseSpan reads a WINDOW: 1000ms, 60s, 5m, 24h, 30d, 100 events.
+// parseSpan reads a WINDOW: 1000ms, 60s, 5m, 24h, 30d, 100 events, calendar day.
 func parseSpan(text string) (span, error) {
 	if m := reCount.FindStringSubmatch(text); m != nil {
 		n, err := strconv.ParseInt(m[1], 10, 64)
@@ -118,6 +223,9 @@ func parseSpan(text string) (span, error) {
 			return span{}, fmt.Errorf("a window of events is 1 to %d events", limit.MaxEvents)
 		}
 		return span{size: n, events: true}, nil
+	}
+	if m := reCalendar.FindStringSubmatch(text); m != nil {
+		return span{unit: calendarUnits[m[1]]}, nil
 	}
 	m := reTime.FindStringSubmatch(text)
 	if m == nil {
@@ -205,32 +313,12 @@ func (d decimal) scaled(scale int) (int64, error) {
 // before that.
 func parseUntil(text string, zone *time.Location) (int64, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return endOfDay(day, zone).UnixMicro(), nil
+		return firstInstant(day.AddDate(0, 0, 1), zone).UnixMicro(), nil
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.UnixMicro(), nil
 	}
 	return 0, errors.New(`until is a day such as "2026-12-31" or a time such as "2026-12-31T18:00:00Z"`)
-}
-
-// endOfDay returns the first instant of the day after in zone. Where clocks are
-// changed at midnight that is not always the one called 0:00.
-func endOfDay(day time.Time, zone *time.Location) time.Time {
-	y, m, d := day.Date()
-	midnight := time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC) // as clocks show it
-	at := time.Date(y, m, d, 12, 0, 0, 0, zone)
-	for {
-		_, offset := at.Zone()
-		end := midnight.Add(-time.Duration(offset) * time.Second)
-		if end.Before(at) {
-			end = at
-		}
-		_, changed := at.ZoneBounds()
-		if changed.IsZero() || end.Before(changed) {
-			return end
-		}
-		at = changed
-	}
 }
 
 // never is the end of an override that has none.

@@ -72,9 +72,9 @@ func TestLimitErrors(t *testing.T) {
 		"100 per 30 days":                     "say 30d",
 		"100 per 2 weeks":                     "say 14d",
 		"100 per 1w":                          "say 7d",
-		"10 per day":                          "say 24h (sliding); calendar day is not there yet",
-		"10 per calendar day":                 "calendar windows are not there yet; say 24h (sliding)",
-		"10 per calendar hour":                "say 1h (sliding)",
+		"10 per day":                          "say 24h (sliding) or calendar day",
+		"10 per calendar day":                 "a calendar day needs a time zone",
+		"10 per calendar hour":                "a calendar hour needs a time zone",
 		"10 per week":                         "say 7d",
 		"10 per month":                        "say 30d",
 		"100 per 1M":                          "say 1m for a minute",
@@ -101,13 +101,23 @@ func TestLimitErrors(t *testing.T) {
 		"3 per 10 event":                      "say 10 events",
 		"3 per 1_000 events":                  "say 1000 events",
 		"3 in last 10 events":                 "say 3 per 10 events",
-		"5 failures per 10m":                  `unknown measure "failures"`,
-		"500 inflight":                        `unknown measure "inflight"`,
+		"5 failures per 10 events":            "what failed is known from reports; say a window of time",
+		"5 streak per 10m":                    "say 5 streak where failed per 10m",
+		"5.5 failures per 10m":                "no fractions",
+		"500 inflight":                        "needs a hold in the rule, such as hold: 2m",
 		"5 sum(event) per 1h":                 "name of the event",
 		"5 sum(ip) per 1h":                    "ip is an address",
 		"1.0000000000000000001 sum(v) per 1h": "more than 3 decimals",
 		"100.0 per 1m":                        "no fractions",
-		"5 distinct(a) per 1h":                "unknown measure",
+		"5 distinct phone per 1h":             "say distinct(phone)",
+		"5 distinct() per 1h":                 "name of one attribute, such as distinct(phone)",
+		"5 distinct(a) per 10 events":         "window of time",
+		"10001 distinct(a) per 1h":            "at most 10000",
+		"1.5 distinct(a) per 1h":              "no fractions",
+		"50 inflight per 1m":                  "what is in flight has no window",
+		"3 count where per 1h":                "where needs a condition",
+		"3 count where x > per 1h":            "character",
+		"3 where links > 0 per 10 events":     "put the condition into the rule",
 		"800 p99(v) per 1m":                   "unknown measure",
 		"5 sum per 1h":                        "unknown measure",
 		"5 sum() per 1h":                      "name of one attribute",
@@ -208,5 +218,49 @@ func TestEndOfDay(t *testing.T) {
 				t.Fatalf("%s: until %s ends at %v, after %v", name, day, next, last)
 			}
 		}
+	}
+}
+
+// TestInstances: of a fleet without a common store each has its part of every limit,
+// and what cannot be divided is an error that says so.
+func TestInstances(t *testing.T) {
+	set := func(of int, l Limit, overrides ...Override) *Set {
+		return &Set{Instances: of, Rules: []Rule{{Name: "r", Hold: "1m", Limits: []Limit{l}, Overrides: overrides}}}
+	}
+	for _, tt := range []struct {
+		of         int
+		l          Limit
+		max, burst int64
+		reach      int64 // 0: not of gcra
+	}{
+		{of: 0, l: Limit{Limit: "6 per 1m"}, max: 6},
+		{of: 1, l: Limit{Limit: "6 per 1m"}, max: 6},
+		{of: 3, l: Limit{Limit: "6 per 1m"}, max: 2},
+		{of: 3, l: Limit{Limit: "8 per 1m"}, max: 2},
+		{of: 3, l: Limit{Limit: "0 per 1m"}, max: 0},
+		{of: 3, l: Limit{Limit: "1 sum(v) per 1m"}, max: 333},
+		{of: 3, l: Limit{Limit: "9 inflight"}, max: 3},
+		{of: 3, l: Limit{Limit: "9 distinct(v) per 1h"}, max: 3},
+		{of: 3, l: Limit{Limit: "9 failures per 1h"}, max: 3},
+		{of: 3, l: Limit{Limit: "60 per 1m", Algorithm: "gcra", Burst: new(int64(7))}, max: 20, burst: 2, reach: 6e6},
+		{of: 3, l: Limit{Limit: "60 per 1m", Algorithm: "gcra", Burst: new(int64(3)), Action: "queue", MaxWait: "1h", MaxQueue: new(int64(2))}, max: 20, burst: 1, reach: 6e6},
+	} {
+		p, _, err := Compile(set(tt.of, tt.l))
+		if err != nil {
+			t.Errorf("%+v: %v", tt.l, err)
+			continue
+		}
+		if got := p.Rule("r").All()[0].Params; got.Max != tt.max || got.Burst != tt.burst || got.Reach != tt.reach {
+			t.Errorf("%+v of %d: %+v", tt.l, tt.of, got)
+		}
+	}
+	for _, l := range []Limit{{Limit: "2 per 1m"}, {Limit: "3 per 10 events"}, {Limit: "60 per 1m", Algorithm: "gcra", Burst: new(int64(2))}} {
+		if _, _, err := Compile(set(3, l)); err == nil || !strings.Contains(err.Error(), "rule r: limits[0]") || !strings.Contains(err.Error(), "divided among 3 instances") {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
+	_, _, err := Compile(set(3, Limit{Limit: "6 per 1m"}, Override{Match: []Matcher{{"user": {"a"}}}, Limits: []string{"2 per 1m"}}))
+	if err == nil || !strings.Contains(err.Error(), "rule r: overrides[0].limits[0]") {
+		t.Error(err)
 	}
 }

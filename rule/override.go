@@ -4,16 +4,15 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
-func (c *compiler) override(path string, src *Override, r *Compiled, zone *time.Location) {
+func (c *compiler) override(path string, src *Override, r *Compiled) {
 	o := override{until: never, match: c.compileMatchers(path+".match", src.Match)}
 	if len(src.Match) == 0 {
 		c.errorf(path+".match", "", "an override needs a match: whom it is for")
 	}
 	if src.Until != "" {
-		until, err := parseUntil(src.Until, zone)
+		until, err := parseUntil(src.Until, r.zoneOr())
 		if err != nil {
 			c.errorf(path+".until", src.Until, "%v", err)
 		}
@@ -44,11 +43,12 @@ func (c *compiler) overrideLimit(path, text string, r *Compiled, named []*Active
 		c.errorf(path, text, "%v", err)
 		return
 	}
+	where := c.condition(path, parsed.condition(), r).String()
 	for i, l := range r.limits {
-		if named[i] != nil || l.text.stat != parsed.stat || l.text.attr != parsed.attr || l.text.per != parsed.per {
+		if named[i] != nil || l.text.stat != parsed.stat || l.text.attr != parsed.attr || l.text.per != parsed.per || l.where.String() != where {
 			continue
 		}
-		terms, err := c.terms(l, l.terms.Algorithm, parsed, l.terms.Burst, l.terms.Buckets)
+		terms, err := c.terms(l, l.terms.Algorithm, parsed)
 		if err != nil {
 			c.errorf(path, text, "%v", err)
 		}

@@ -87,16 +87,26 @@ func BenchmarkHeapPerKey(b *testing.B) {
 		{10_000, 100, sliding(100, 24*hour)},
 		{10_000, 100, params(limit.SlidingBuckets, 100, minute, 0, 60)},
 		{100_000, 1, params(limit.GCRA, 100, minute, 100, 0)},
+		{100_000, 1, params(limit.SlidingCounter, 100, minute, 0, 0)},
+		{100_000, 1, calendar(limit.Calendar, 100)},
+		{100_000, 1, params(limit.Inflight, 100, hour, 0, 0)},
+		{10_000, 100, params(limit.Inflight, 100, hour, 0, 0)},
+		{100_000, 1, params(limit.Distinct, 100, hour, 0, 0)},
+		{10_000, 100, params(limit.Distinct, 100, hour, 0, 0)},
 	} {
 		b.Run(fmt.Sprintf("%v/%s/hits=%d", c.p.Algorithm, hours(c.p.Size), c.hits), func(b *testing.B) {
 			for b.Loop() {
 				before := heap()
 				m, now := newTestMemory(b, MemoryOptions{})
 				w := NewWindow("w")
-				for range c.hits {
+				reqs := []Request{{Items: make([]Item, 1)}}
+				for n := range c.hits {
 					*now += c.p.Size / 200
 					for i := range c.keys {
-						take(b, m, w, c.p, oneOff(i), 1, true)
+						reqs[0].Items[0] = unit(w, oneOff(i), &c.p, oneOff(n))
+						if err := m.Decide(context.Background(), reqs); err != nil || !reqs[0].Admitted {
+							b.Fatal(err, reqs[0])
+						}
 					}
 				}
 				b.ReportMetric(float64(heap()-before)/float64(c.keys), "B/key")

@@ -1,19 +1,39 @@
 package store
 
-import "time"
+import (
+	"time"
 
-// need returns how many keys and bytes charging an item adds.
+	"github.com/slidegate/slidegate/limit"
+)
+
+// need returns how many keys and bytes letting an item in adds.
 func (m *Memory) need(it *Item, now int64) (keys, bytes int64) {
-	return m.shardOf(it.hash).need(it.record, &it.Limit, now, it.Cost)
+	if it.Hold != nil {
+		bytes = heldBytes + holdBytes
+	}
+	if it.Reported {
+		return 0, bytes
+	}
+	k, b := m.chargeNeeds(it, now)
+	return k, bytes + b
 }
 
-// reserve takes the room for everything that decides and will be charged. It
+// chargeNeeds returns how many keys and bytes charging an item adds.
+func (m *Memory) chargeNeeds(it *Item, now int64) (keys, bytes int64) {
+	s := m.shardOf(it.Name)
+	if it.Limit.Algorithm == limit.Distinct {
+		return s.need(it.record, it.Limit, now, int64(it.brings()))
+	}
+	return s.need(it.record, it.Limit, now, it.Cost)
+}
+
+// reserve takes the room for everything that will be charged, but for shadows. It
 // reports false at the ceiling.
 func (m *Memory) reserve(req *Request, now int64) bool {
 	for try := range 2 {
 		var keys, bytes int64
 		for i := range req.Items {
-			if it := &req.Items[i]; !it.Shadow && it.Cost > 0 {
+			if it := &req.Items[i]; !it.Shadow && !it.looks() && it.Result.OK && it.sketch == nil {
 				k, b := m.need(it, now)
 				keys, bytes = keys+k, bytes+b
 			}
@@ -25,7 +45,6 @@ func (m *Memory) reserve(req *Request, now int64) bool {
 			m.makeRoom(req, now)
 		}
 	}
-	m.full.Add(1)
 	return false
 }
 
@@ -37,7 +56,7 @@ func (m *Memory) makeRoom(req *Request, now int64) {
 	}
 	for i := range req.Items {
 		it := &req.Items[i]
-		it.record = m.shardOf(it.hash).find(it.hash)
+		it.record = m.shardOf(it.Name).find(it.Name)
 	}
 }
 
@@ -53,9 +72,12 @@ func (m *Memory) take(keys, bytes int64) bool {
 	return true
 }
 
-// tend tells the store what a shard holds, and sweeps a little once a second.
-func (m *Memory) tend(s *shard, now int64) {
-	m.account(s)
+// tend tells the store what a shard holds, if it may hold more or less than before,
+// and sweeps a little once a second.
+func (m *Memory) tend(s *shard, now int64, changed bool) {
+	if changed {
+		m.account(s)
+	}
 	if s.due(now) && m.sweepShard(s, now, 16) {
 		s.sweepAt = now + sweepRound
 	}
@@ -70,9 +92,9 @@ func (s *shard) due(now int64) bool { return now >= s.sweepAt || s.sweepAt-now >
 
 // account tells the store how many bytes a shard holds now.
 func (m *Memory) account(s *shard) {
-	if b := s.bytes(); b != s.held {
-		m.bytes.Add(b - s.held)
-		s.held = b
+	if b := s.bytes(); b != s.told {
+		m.bytes.Add(b - s.told)
+		s.told = b
 	}
 }
 
@@ -84,7 +106,10 @@ func (m *Memory) sweepShard(s *shard, now int64, k int) (done bool) {
 		m.swept.Add(int64(removed))
 	}
 	if done && len(s.refunded)+len(s.resets) > 0 {
-		s.forget(now)
+		s.forget(now, forgetInRound)
+	}
+	if done && len(s.held)+len(s.locks) > 0 {
+		s.lapse(now, forgetInRound)
 	}
 	m.account(s)
 	return done
@@ -109,6 +134,7 @@ func (m *Memory) sweeper(every time.Duration) {
 // store calls it by itself; see MemoryOptions.SweepEvery.
 func (m *Memory) Sweep() {
 	const atOnce = 4 * chunkLen
+	m.sketches.drop(m.Now())
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.mu.Lock()
@@ -117,8 +143,9 @@ func (m *Memory) Sweep() {
 		s.mu.Unlock()
 		for done := false; !done && left >= 0; left -= atOnce {
 			s.mu.Lock()
-			done = m.sweepShard(s, m.Now(), atOnce)
-			s.mu.Unlock()
+			s.clock(m.Now())
+			done = m.sweepShard(s, s.last, atOnce)
+			m.unlockOne(s)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestFloodOfKeys(t *testing.T) {
 		flood, maxKeys = flood/10, maxKeys/10
 	}
 	before := heap()
-	m, now := newTestMemory(t, MemoryOptions{MaxKeys: maxKeys})
+	m, now := newTestMemory(t, MemoryOptions{MaxKeys: maxKeys, SketchBytes: -1})
 	w, p := NewWindow("w"), sliding(5, minute)
 	for range 5 {
 		take(t, m, w, p, "A", 1, true)
@@ -76,7 +76,7 @@ func TestFloodOfKeys(t *testing.T) {
 // refused, and there is room again when something has expired, without a sweep.
 func TestCeilingOfKeys(t *testing.T) {
 	for _, p := range every(5) {
-		m, now := newTestMemory(t, MemoryOptions{MaxKeys: 3})
+		m, now := newTestMemory(t, MemoryOptions{MaxKeys: 3, SketchBytes: -1})
 		w := NewWindow("w")
 		keys := neighbours(m, 5)
 		for _, key := range keys[:3] {
@@ -86,7 +86,7 @@ func TestCeilingOfKeys(t *testing.T) {
 			if r, full, err := m.Take(w, &p, key, 1); r.OK || !full || err != nil {
 				t.Fatalf("%v: a new key: %+v, full %v, %v", p.Algorithm, r, full, err)
 			}
-			if req := decide(t, m, Item{Window: w, Key: []byte(key), Limit: p, Cost: 1}); req.Admitted || !req.Full || req.Items[0].Charged {
+			if req := decide(t, m, Item{Window: w, Key: []byte(key), Limit: &p, Cost: 1}); req.Admitted || !req.Full || req.Items[0].Charged {
 				t.Fatalf("%v: a new key: %+v", p.Algorithm, req)
 			}
 			if r := take(t, m, w, p, key, 0, true); r.Used != 0 {
@@ -110,9 +110,9 @@ func TestCeilingOfKeys(t *testing.T) {
 // TestCeilingIsAtomic: a request that needs more new keys than there is room for
 // charges none of its windows.
 func TestCeilingIsAtomic(t *testing.T) {
-	m, _ := newTestMemory(t, MemoryOptions{MaxKeys: 3})
+	m, _ := newTestMemory(t, MemoryOptions{MaxKeys: 3, SketchBytes: -1})
 	w, p := NewWindow("w"), sliding(5, minute)
-	at := func(key string) Item { return Item{Window: w, Key: []byte(key), Limit: p, Cost: 1} }
+	at := func(key string) Item { return Item{Window: w, Key: []byte(key), Limit: &p, Cost: 1} }
 	decide(t, m, at("a"))
 	req := decide(t, m, at("a"), at("b"), at("c"), at("d"))
 	if req.Admitted || !req.Full {
@@ -135,9 +135,9 @@ func TestCeilingIsAtomic(t *testing.T) {
 // that would be recorded, are left out when there is no room for them. They do
 // not change the verdict.
 func TestCeilingAndWhatDoesNotDecide(t *testing.T) {
-	m, _ := newTestMemory(t, MemoryOptions{MaxKeys: 2})
+	m, _ := newTestMemory(t, MemoryOptions{MaxKeys: 2, SketchBytes: -1})
 	w, p := NewWindow("w"), sliding(2, minute)
-	at := func(key string) Item { return Item{Window: w, Key: []byte(key), Limit: p, Cost: 1} }
+	at := func(key string) Item { return Item{Window: w, Key: []byte(key), Limit: &p, Cost: 1} }
 	shadow := func(it Item) Item { it.Shadow = true; return it }
 	recorded := func(it Item) Item { it.CountRefused = true; return it }
 	decide(t, m, at("a"), at("b"))
@@ -168,7 +168,7 @@ func TestCeilingAndWhatDoesNotDecide(t *testing.T) {
 func TestCeilingOfBytes(t *testing.T) {
 	const maxBytes = 3 << 19
 	for _, p := range every(50) {
-		m, now := newTestMemory(t, MemoryOptions{MaxBytes: maxBytes})
+		m, now := newTestMemory(t, MemoryOptions{MaxBytes: maxBytes, SketchBytes: -1})
 		w := NewWindow("w")
 		take(t, m, w, p, "A", 50, true)
 		full := 0
@@ -200,7 +200,7 @@ func TestCeilingOfBytes(t *testing.T) {
 // needs no memory for one more, so at the ceiling it goes on counting.
 func TestFullWindowRecordsAtTheCeiling(t *testing.T) {
 	m, now := newTestMemory(t, MemoryOptions{})
-	it := Item{Window: NewWindow("w"), Key: []byte("k"), Limit: sliding(9, minute), Cost: 1, CountRefused: true}
+	it := Item{Window: NewWindow("w"), Key: []byte("k"), Limit: new(sliding(9, minute)), Cost: 1, CountRefused: true}
 	for range 9 {
 		decide(t, m, it)
 	}

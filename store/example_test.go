@@ -30,8 +30,8 @@ func Example() {
 	for _, after := range []time.Duration{0, 20 * time.Second, 40 * time.Second} {
 		now += after.Microseconds()
 		reqs := []store.Request{{Items: []store.Item{
-			{Window: minute, Key: phone, Limit: perMinute, Cost: 1},
-			{Window: day, Key: phone, Limit: perDay, Cost: 1},
+			{Window: minute, Key: phone, Limit: &perMinute, Cost: 1},
+			{Window: day, Key: phone, Limit: &perDay, Cost: 1},
 		}}}
 		if err := m.Decide(context.Background(), reqs); err != nil {
 			fmt.Println(err)

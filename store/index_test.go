@@ -7,10 +7,10 @@ import (
 
 // clash returns hashes that share few tags and few places in the index, so that
 // searches run long and wrap around its end.
-func clash(r *rand.Rand) name {
+func clash(r *rand.Rand) Name {
 	tag := uint64(r.IntN(3)) << 56
 	place := []uint64{0, 1, 2, 0xffffff, 0xfffffe, 0x7}[r.IntN(6)]
-	return name{uint64(r.IntN(40)), tag | place | uint64(r.IntN(3))<<30}
+	return Name{uint64(r.IntN(40)), tag | place | uint64(r.IntN(3))<<30}
 }
 
 // TestIndex holds the index of a shard against a map.
@@ -18,8 +18,8 @@ func TestIndex(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var s shard
-		want := map[name]uint64{}
-		var keys []name
+		want := map[Name]uint64{}
+		var keys []Name
 		target := 1 + r.IntN(600)
 		for step := range 4000 {
 			if r.IntN(200) == 0 {
@@ -61,7 +61,7 @@ func TestIndex(t *testing.T) {
 }
 
 // indexInsert inserts h, which must take what insertGrows says.
-func indexInsert(t *testing.T, s *shard, h name, v uint64) {
+func indexInsert(t *testing.T, s *shard, h Name, v uint64) {
 	t.Helper()
 	before, grows := s.bytes(), s.insertGrows(1)
 	s.insert(h).t = v
@@ -74,17 +74,17 @@ func indexInsert(t *testing.T, s *shard, h name, v uint64) {
 func TestIndexFindsEveryRecord(t *testing.T) {
 	var s shard
 	for i := range uint64(500) { // all want the same place and tag
-		s.insert(name{i, 0})
+		s.insert(Name{i, 0})
 	}
 	for i := uint64(0); i < 500; i += 3 {
-		id, rec := s.lookup(name{i, 0})
+		id, rec := s.lookup(Name{i, 0})
 		if rec == nil {
 			t.Fatalf("record %d is lost", i)
 		}
 		s.remove(id)
 	}
 	for i := range uint64(500) {
-		if found := s.find(name{i, 0}) != nil; found != (i%3 != 0) {
+		if found := s.find(Name{i, 0}) != nil; found != (i%3 != 0) {
 			t.Fatalf("record %d: found %v", i, found)
 		}
 	}
@@ -94,7 +94,7 @@ func TestIndexFindsEveryRecord(t *testing.T) {
 // identity, and do not share its record.
 func TestMixKeepsTheShard(t *testing.T) {
 	m, _ := newTestMemory(t, MemoryOptions{})
-	seen := map[name]bool{}
+	seen := map[Name]bool{}
 	for _, key := range []string{"", "a", "b", "\x00"} {
 		h := m.hash([]byte(key))
 		for _, identity := range []string{"", "w", "v", "w:v"} {

@@ -57,11 +57,11 @@ func mixedCalls(t *testing.T, m *Memory, w *Window, r *rand.Rand, count func(key
 	for i := range reqs {
 		keys[i] = r.Perm(40)[:1+r.IntN(12)]
 		for _, key := range keys[i] {
-			reqs[i].Items = append(reqs[i].Items, Item{Window: w, Key: fmt.Append(nil, key), Limit: p, Cost: 1})
+			reqs[i].Items = append(reqs[i].Items, Item{Window: w, Key: fmt.Append(nil, key), Limit: &p, Cost: 1})
 		}
 		reqs[i].Deny = r.IntN(5) == 0
 	}
-	own := []Item{{Window: w, Key: fmt.Append(nil, "own", r.Uint64()), Limit: p}}
+	own := []Item{{Window: w, Key: fmt.Append(nil, "own", r.Uint64()), Limit: &p}}
 	if err := m.Decide(ctx, reqs); err != nil {
 		t.Error(err)
 	}
@@ -123,7 +123,7 @@ func TestSeedsDiffer(t *testing.T) {
 		t.Error("two stores hash alike")
 	}
 	w, p := NewWindow("w"), sliding(5, minute)
-	it := Item{Window: w, Key: []byte("k"), Limit: p, Cost: 1}
+	it := Item{Window: w, Key: []byte("k"), Limit: &p, Cost: 1}
 	ra, rb := decide(t, a, it).Items[0].Receipt, decide(t, b, it).Items[0].Receipt
 	if given, err := b.Refund(context.Background(), []slidegate.Receipt{ra}); given || err != nil {
 		t.Errorf("the receipt of another store: %v, %v", given, err)

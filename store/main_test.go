@@ -50,8 +50,8 @@ func params(a limit.Algorithm, maximum, size, burst, buckets int64) limit.Params
 
 func sliding(maximum, size int64) limit.Params { return params(limit.SlidingLog, maximum, size, 0, 0) }
 
-// every returns one set of parameters for each way in which a record holds its
-// state.
+// every returns one set of parameters for each way in which a record holds a state
+// that is charged with costs. See also unitKinds.
 func every(maximum int64) []limit.Params {
 	return []limit.Params{
 		sliding(maximum, minute),
@@ -60,7 +60,56 @@ func every(maximum int64) []limit.Params {
 		params(limit.GCRA, maximum, minute, maximum, 0),
 		params(limit.Fixed, maximum, minute, 0, 0),
 		params(limit.Events, maximum, 2*maximum, 0, 0),
+		params(limit.SlidingCounter, maximum, minute, 0, 0),
+		calendar(limit.Calendar, maximum),
 	}
+}
+
+// unitKinds returns the same for states that are charged with a place or a member.
+func unitKinds(maximum int64) []limit.Params {
+	return []limit.Params{
+		params(limit.Inflight, maximum, minute, 0, 0),
+		params(limit.Distinct, maximum, minute, 0, 0),
+		calendar(limit.Distinct, maximum),
+	}
+}
+
+// minutes are periods of a minute in which the first two of three are one.
+type minutes struct{}
+
+func (*minutes) Period(now int64) (from, end int64) {
+	from = now - now%(3*minute)
+	if now-from < 2*minute {
+		return from, from + 2*minute
+	}
+	return from + 2*minute, from + 3*minute
+}
+
+func calendar(a limit.Algorithm, maximum int64) limit.Params {
+	p, err := limit.NewCalendar(a, maximum, &minutes{})
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// lasts returns how long a charge counts at most.
+func lasts(p *limit.Params) int64 {
+	switch {
+	case p.Periods != nil, p.Algorithm == limit.SlidingCounter:
+		return 2 * minute
+	default:
+		return p.Size + p.Step // buckets take a slice longer
+	}
+}
+
+// unit is an item that charges one unit, to a Distinct one of its members.
+func unit(w *Window, key string, p *limit.Params, member string) Item {
+	it := Item{Window: w, Key: []byte(key), Limit: p, Cost: 1}
+	if p.Algorithm == limit.Distinct {
+		it.Members = [][]byte{[]byte(member)}
+	}
+	return it
 }
 
 // take charges one key and fails unless it was admitted as wanted.

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/limit"
+	"github.com/slidegate/slidegate/window"
 	"github.com/zeebo/xxh3"
 )
 
@@ -34,6 +38,13 @@ type MemoryOptions struct {
 	// DefaultMaxBytes. It may be exceeded by one page of memory (64 KiB) for
 	// each request that is being decided at the moment.
 	MaxBytes int64
+	// SketchBytes is how much memory, beside MaxBytes, may hold what the store has no
+	// room for at its ceiling: keys that need a new window are counted together with
+	// others, so that no one gets more than the limit, and some are refused that would
+	// not be. 0 means DefaultSketchBytes; negative none: then they are refused. It is
+	// taken when it is needed. It serves counts and sums over a window of time without
+	// holds, locks and queues; what is charged there cannot be refunded.
+	SketchBytes int64
 	// SweepEvery is how often the store looks for keys that expired while
 	// nobody used them; 0 means every second, negative never (then keys are
 	// swept only as their neighbours are used).
@@ -63,6 +74,14 @@ type Memory struct {
 	stop    chan struct{}
 	stopped sync.WaitGroup
 
+	refusals refusals
+	sketches sketches
+	voided   atomic.Int64 // how often something was given back
+
+	effects Effects // nil for none
+	loaded  int64   // the latest time in the state that it was begun with
+	freed   atomic.Bool
+
 	shards [shardCount]shard
 }
 
@@ -71,28 +90,34 @@ func NewMemory(o MemoryOptions) (*Memory, error) {
 	if o.MaxKeys < 0 || o.MaxKeys > shardCount*maxRecords/2 || o.MaxBytes < 0 {
 		return nil, fmt.Errorf("store: MaxKeys %d, MaxBytes %d: want 0 to 2^31 keys, 0 bytes or more", o.MaxKeys, o.MaxBytes)
 	}
-	base := time.Now()
-	m := &Memory{
-		now:      o.Now,
-		seed:     rand.Uint64(),
-		base:     base,
-		baseNano: base.UnixNano(),
-		maxKeys:  cmpOr(o.MaxKeys, DefaultMaxKeys),
-		maxBytes: cmpOr(o.MaxBytes, DefaultMaxBytes),
-		stop:     make(chan struct{}),
-	}
-	if every := o.SweepEvery; every >= 0 {
-		m.stopped.Add(1)
-		go m.sweeper(time.Duration(cmpOr(int64(every), int64(time.Second))))
-	}
+	m := newMemory(o, rand.Uint64())
+	m.start(o.SweepEvery)
 	return m, nil
 }
 
-func cmpOr(v, otherwise int64) int64 {
-	if v == 0 {
-		return otherwise
+func newMemory(o MemoryOptions, seed uint64) *Memory {
+	base := time.Now()
+	m := &Memory{
+		now:      o.Now,
+		seed:     seed,
+		base:     base,
+		baseNano: base.UnixNano(),
+		maxKeys:  cmp.Or(o.MaxKeys, DefaultMaxKeys),
+		maxBytes: cmp.Or(o.MaxBytes, DefaultMaxBytes),
+		stop:     make(chan struct{}),
+		loaded:   math.MinInt64,
 	}
-	return v
+	if m.sketches.budget = cmp.Or(o.SketchBytes, DefaultSketchBytes); m.sketches.budget < 0 {
+		m.sketches.budget = 0
+	}
+	return m
+}
+
+func (m *Memory) start(every time.Duration) {
+	if every >= 0 {
+		m.stopped.Add(1)
+		go m.sweeper(time.Duration(cmp.Or(int64(every), int64(time.Second))))
+	}
 }
 
 // Now returns the store's time in microseconds since the epoch.
@@ -103,13 +128,21 @@ func (m *Memory) Now() int64 {
 	return (m.baseNano + int64(time.Since(m.base))) / 1000
 }
 
-// Close stops the sweeper and frees the memory.
-func (m *Memory) Close() error {
+// Stop ends all deciding: later calls fail, but for Dump and Close. The state stays.
+func (m *Memory) Stop() {
 	if m.closed.Swap(true) {
-		return nil
+		return
 	}
 	close(m.stop)
 	m.stopped.Wait()
+}
+
+// Close stops the sweeper and frees the memory.
+func (m *Memory) Close() error {
+	m.Stop()
+	if m.freed.Swap(true) {
+		return nil
+	}
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.mu.Lock()
@@ -136,31 +169,40 @@ func (m *Memory) Stats() Stats {
 	return Stats{Keys: m.keys.Load(), Bytes: m.bytes.Load(), Full: m.full.Load(), Swept: m.swept.Load()}
 }
 
-func (m *Memory) hash(key []byte) name {
+func (m *Memory) hash(key []byte) Name {
 	h := xxh3.Hash128Seed(key, m.seed)
-	return name{h.Hi, h.Lo}
+	return Name{h.Hi, h.Lo}
 }
 
-func mix(key name, w *Window) name {
-	return name{key.hi ^ w.hash.hi, key.lo ^ w.hash.lo}
+func mix(key Name, w *Window) Name {
+	return Name{key.Hi ^ w.hash.Hi, key.Lo ^ w.hash.Lo}
 }
 
-func (m *Memory) shardOf(h name) *shard { return &m.shards[shardNumber(h)] }
+func (m *Memory) shardOf(h Name) *shard { return &m.shards[shardNumber(h)] }
 
-func shardNumber(h name) uint32 { return uint32(h.hi>>shardShift) % shardCount }
+func shardNumber(h Name) uint32 { return uint32(h.Hi>>shardShift) % shardCount }
 
 // Decide implements [Store].
 func (m *Memory) Decide(ctx context.Context, reqs []Request) error {
+	var last uint64
 	for i := range reqs {
-		if err := ctx.Err(); err != nil {
-			return err
+		number, err := m.decideOne(ctx, &reqs[i])
+		last = max(last, number)
+		if err != nil {
+			return errors.Join(err, m.settled(last))
 		}
-		if err := m.prepare(&reqs[i]); err != nil {
-			return err
-		}
-		m.decide(&reqs[i])
 	}
-	return nil
+	return m.settled(last)
+}
+
+func (m *Memory) decideOne(ctx context.Context, req *Request) (number uint64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := m.prepare(req); err != nil {
+		return 0, err
+	}
+	return m.decide(req)
 }
 
 // Look implements [Store].
@@ -171,43 +213,91 @@ func (m *Memory) Look(ctx context.Context, req *Request) error {
 	if err := m.prepare(req); err != nil {
 		return err
 	}
-	m.lock(req.locks)
-	now := m.Now()
+	if err := m.lock(req.locks); err != nil {
+		return err
+	}
+	now := m.timeOf(req.locks)
+	sketching := m.sketches.live.Load() > 0
+	if sketching {
+		m.sketches.mu.Lock()
+		defer m.sketches.mu.Unlock()
+	}
 	req.Admitted, req.Full = !req.Deny, false
+	wait := int64(0)
 	for i := range req.Items {
 		it := &req.Items[i]
-		s := m.shardOf(it.hash)
+		s := m.shardOf(it.Name)
 		it.Charged = false
-		s.judge(s.find(it.hash), &it.Limit, now, it.Cost, true, &it.Result)
-		req.Admitted = req.Admitted && (it.Shadow || it.Result.OK)
+		if it.tracked() {
+			s.judgeTracked(it, now, req.wait, true)
+			it.record = nil
+		} else {
+			it.record = s.find(it.Name)
+			s.judgeItem(it, it.record, now, req.wait, true, &it.Result)
+			if sketching {
+				m.sketched(it, now, false)
+			}
+			it.record = nil
+		}
+		if it.decides() {
+			req.Admitted, wait = req.Admitted && it.Result.OK, max(wait, it.Result.Wait)
+		}
 	}
-	m.unlock(req.locks)
-	return nil
+	if req.Admitted && wait > 0 {
+		queueUp(req.Items, wait)
+	}
+	return m.settled(m.unlock(req.locks))
 }
 
 // prepare checks a request, hashes its keys, and lists the shards to lock.
 func (m *Memory) prepare(req *Request) error {
-	if m.closed.Load() {
-		return fmt.Errorf("store: %w", slidegate.ErrClosed)
-	}
-	req.locks = req.locks[:0]
+	req.locks, req.wait = req.locks[:0], limit.MaxSize
 	var last []byte
-	var key name
+	var key Name
 	for i := range req.Items {
 		it := &req.Items[i]
 		switch {
 		case it.Cost < 0:
 			return fmt.Errorf("%w: %d for %s", ErrCost, it.Cost, it.Window.id)
-		case it.Limit.Algorithm < limit.SlidingLog || it.Limit.Algorithm > limit.Events:
+		case it.Limit == nil || !it.Limit.Algorithm.Valid() || len(it.Members) > 0 && it.Limit.Algorithm != limit.Distinct || it.unfit():
 			return fmt.Errorf("%w for %s", ErrParams, it.Window.id)
 		}
 		if i == 0 || !same(last, it.Key) {
 			key, last = m.hash(it.Key), it.Key
 			req.locks = addLock(req.locks, shardNumber(key))
 		}
-		it.hash = mix(key, it.Window)
+		it.Name = mix(key, it.Window)
+		switch {
+		case it.Limit.Algorithm == limit.Distinct:
+			m.hashMembers(it)
+		case it.Limit.Wait > 0 && it.Limit.Wait < req.wait && it.decides() && it.Cost > 0:
+			req.wait = it.Limit.Wait
+		}
 	}
 	return distinct(req.Items)
+}
+
+// hashMembers hashes the members of an item, each once; none for a look.
+func (m *Memory) hashMembers(it *Item) {
+	it.given = it.given[:0]
+	if it.Cost == 0 {
+		return
+	}
+	var seen map[window.Hash]struct{}
+	if len(it.Members) > 64 {
+		seen = make(map[window.Hash]struct{}, len(it.Members))
+	}
+	for _, member := range it.Members {
+		x := xxh3.Hash128Seed(member, m.seed)
+		h := window.Hash{Hi: x.Hi, Lo: x.Lo}
+		if _, again := seen[h]; again || seen == nil && slices.Contains(it.given, h) {
+			continue
+		}
+		if seen != nil {
+			seen[h] = struct{}{}
+		}
+		it.given = append(it.given, h)
+	}
 }
 
 // distinct reports a window and key that is named twice.
@@ -217,7 +307,7 @@ func distinct(items []Item) error {
 	}
 	for i := range items {
 		for j := range items[:i] {
-			if items[j].hash == items[i].hash {
+			if items[j].Name == items[i].Name {
 				return fmt.Errorf("%w: %s", ErrDuplicate, items[i].Window.id)
 			}
 		}
@@ -226,12 +316,12 @@ func distinct(items []Item) error {
 }
 
 func distinctMany(items []Item) error {
-	seen := make(map[name]struct{}, len(items))
+	seen := make(map[Name]struct{}, len(items))
 	for i := range items {
-		if _, dup := seen[items[i].hash]; dup {
+		if _, dup := seen[items[i].Name]; dup {
 			return fmt.Errorf("%w: %s", ErrDuplicate, items[i].Window.id)
 		}
-		seen[items[i].hash] = struct{}{}
+		seen[items[i].Name] = struct{}{}
 	}
 	return nil
 }
@@ -243,92 +333,40 @@ func same(a, b []byte) bool {
 
 // addLock adds a shard to a sorted list, once.
 func addLock(locks []uint32, n uint32) []uint32 {
-	at, found := slices.BinarySearch(locks, n)
-	if found {
+	at := len(locks)
+	for at > 0 && locks[at-1] > n {
+		at--
+	}
+	if at > 0 && locks[at-1] == n {
 		return locks
 	}
-	return slices.Insert(locks, at, n)
+	locks = append(locks, n)
+	copy(locks[at+1:], locks[at:])
+	locks[at] = n
+	return locks
 }
 
-func (m *Memory) lock(locks []uint32) {
+// lock locks shards, unless the store is closed: Close has perhaps emptied them.
+func (m *Memory) lock(locks []uint32) error {
 	for _, n := range locks {
 		m.shards[n].mu.Lock()
 	}
-}
-
-func (m *Memory) unlock(locks []uint32) {
-	for _, n := range locks {
-		m.shards[n].mu.Unlock()
+	if m.closed.Load() {
+		m.unlock(locks)
+		return errClosed()
 	}
+	return nil
 }
 
-// decide judges all items, then charges them, under the locks of all their
-// shards. The clock is read under them: for each shard it never runs back
-// because of a race.
-func (m *Memory) decide(req *Request) {
-	m.lock(req.locks)
+func errClosed() error { return fmt.Errorf("store: %w", slidegate.ErrClosed) }
+
+// timeOf returns the time of a decision under locks that are held.
+func (m *Memory) timeOf(locks []uint32) int64 {
 	now := m.Now()
-	req.Admitted, req.Full = !req.Deny, false
-	for i := range req.Items {
-		it := &req.Items[i]
-		s := m.shardOf(it.hash)
-		it.Charged, it.Receipt = false, slidegate.Receipt{}
-		it.record = s.find(it.hash)
-		s.judge(it.record, &it.Limit, now, it.Cost, it.Cost == 0, &it.Result)
-		req.Admitted = req.Admitted && (it.Shadow || it.Result.OK)
+	for _, n := range locks {
+		m.shards[n].clock(now)
 	}
-	if req.Admitted && !m.reserve(req, now) {
-		req.Admitted, req.Full = false, true
-	}
-	for i := range req.Items {
-		m.settle(req, &req.Items[i], now)
-		req.Items[i].record = nil
-	}
-	for _, n := range req.locks {
-		m.tend(&m.shards[n], now)
-	}
-	m.unlock(req.locks)
-}
-
-// charges reports whether an item is to be charged, given the verdict.
-func charges(req *Request, it *Item) bool {
-	switch {
-	case it.Cost == 0:
-		return false
-	case it.CountRefused && it.Limit.Algorithm != limit.Events:
-		return true
-	default:
-		return req.Admitted && it.Result.OK
-	}
-}
-
-// settle charges an item according to the verdict.
-func (m *Memory) settle(req *Request, it *Item, now int64) {
-	if it.Cost == 0 {
-		return
-	}
-	s := m.shardOf(it.hash)
-	if !charges(req, it) {
-		s.enter(it.record, &it.Limit, now)
-		return
-	}
-	if decides := req.Admitted && !it.Shadow; !decides && !m.take(m.need(it, now)) {
-		m.full.Add(1) // no room to keep it, and it decides nothing
-		return
-	}
-	it.record = s.open(it.record, it.hash, &it.Limit)
-	s.seq++
-	c := s.charge(it.record, &it.Limit, now, it.Cost, it.CountRefused)
-	it.Charged = true
-	if req.Admitted && it.Result.OK {
-		it.Receipt = slidegate.Receipt{Window: [2]uint64{it.hash.hi, it.hash.lo}, Stamp: c.Stamp, Amount: c.Amount, Seq: s.seq}
-	}
-	s.charged(it.record, &it.Limit, now, &it.Result)
-	if !req.Admitted && it.CountRefused {
-		var again limit.Result
-		s.judge(it.record, &it.Limit, now, it.Cost, true, &again)
-		it.Result.Retry = again.Retry
-	}
+	return now
 }
 
 var _ Store = (*Memory)(nil)

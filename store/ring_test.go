@@ -70,8 +70,8 @@ func TestRingMovesAreAmortised(t *testing.T) {
 	const maximum = 100_000
 	for _, p := range []limit.Params{sliding(maximum, minute), params(limit.SlidingBuckets, limit.MaxUnits, minute, 0, 1000)} {
 		var s shard
-		r := s.insert(name{1, 2})
-		r.begin(&p)
+		r := s.insert(Name{1, 2})
+		s.begin(r, &p)
 		for _, phase := range []struct {
 			name string
 			most int // moves for a hit

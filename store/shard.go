@@ -26,13 +26,9 @@ const (
 	recordBytes = int64(unsafe.Sizeof(record{}))
 )
 
-// name is the hash of a window and key, or of a key. (A struct of two numbers is
-// kept in registers, an array is not.)
-type name struct{ hi, lo uint64 }
-
 // record is the state of one window of one key. It holds no pointer.
 type record struct {
-	hash name   // of window and key
+	hash Name   // of window and key
 	exp  int64  // when the state is as good as empty
 	t, x uint64 // the state, see state.go
 	ref  uint32 // its block in the arena of its kind
@@ -46,20 +42,30 @@ type shard struct {
 
 	index  []uint32 // open addressing: tag and id+1 of a record; 0 is free
 	chunks [][]record
-	n      int // records in use: ids 0 to n-1
+	n      int              // records in use: ids 0 to n-1
+	tiny   [tinyRing]uint32 // the ring of a tiny log while it is in use
+	last   int64            // the latest time of a decision
+	log    *shardLog        // what a call changes, to be written down; nil for nobody
+	copy   *shardCopy       // what is being copied; nil for nothing
 
 	short arena[uint32]        // rings of logs shorter than 2^32 µs, and of marks
 	long  arena[uint64]        // rings of longer logs
 	slots arena[window.Bucket] // rings of buckets
+	sets  arena[window.Member] // members of distincts
 
 	seq      uint64            // of the last charge or reset
+	lost     []span            // of numbers whose charges were not kept
 	refunded map[uint64]int64  // seq of charges given back, until when to remember
-	resets   map[name]tombmark // windows that were emptied by Reset
+	resets   map[Name]tombmark // windows that were emptied by Reset
+	held     map[Name]*held    // what reports are to settle
+	locks    map[Name]*locked
+	holds    int // in all of held
+	lockKeys int // bytes of the keys in locks
 
 	marks   int   // the most refunds and resets remembered at once, for which maps have room
 	cursor  int   // next id to sweep
 	sweepAt int64 // when the next round begins
-	held    int64 // bytes, as last told to the store
+	told    int64 // bytes, as last told to the store
 
 	_ [64]byte // shards do not share a cache line
 }
@@ -73,18 +79,18 @@ type tombmark struct {
 func (s *shard) at(id int) *record { return &s.chunks[id/chunkLen][id%chunkLen] }
 
 // slot returns where in the index h begins, and its tag.
-func (s *shard) slot(h name) (at, tag uint32) {
-	return uint32(h.lo) & uint32(len(s.index)-1), uint32(h.lo>>56) << idBits
+func (s *shard) slot(h Name) (at, tag uint32) {
+	return uint32(h.Lo) & uint32(len(s.index)-1), uint32(h.Lo>>56) << idBits
 }
 
 // find returns the record of h, or nil.
-func (s *shard) find(h name) *record {
+func (s *shard) find(h Name) *record {
 	_, r := s.lookup(h)
 	return r
 }
 
 // lookup returns the record of h and its id, or nil.
-func (s *shard) lookup(h name) (id int, r *record) {
+func (s *shard) lookup(h Name) (id int, r *record) {
 	if len(s.index) == 0 {
 		return 0, nil
 	}
@@ -97,6 +103,9 @@ func (s *shard) lookup(h name) (id int, r *record) {
 		if e&^idMask == tag {
 			id := int(e&idMask) - 1
 			if r := s.at(id); r.hash == h {
+				if s.copy != nil {
+					s.copy.touch(s, id, r)
+				}
 				return id, r
 			}
 		}
@@ -116,7 +125,7 @@ func (s *shard) insertGrows(k int) (bytes int64) {
 
 // insert adds an empty record for h, which must not be there, and returns it.
 // Records do not move.
-func (s *shard) insert(h name) *record {
+func (s *shard) insert(h Name) *record {
 	if (s.n+1)*4 > len(s.index)*3 {
 		s.reindex(max(len(s.index)*2, minIndex))
 	}
@@ -132,7 +141,7 @@ func (s *shard) insert(h name) *record {
 }
 
 // point enters id into the index.
-func (s *shard) point(h name, id int) {
+func (s *shard) point(h Name, id int) {
 	mask := uint32(len(s.index) - 1)
 	at, tag := s.slot(h)
 	for s.index[at] != 0 {
@@ -152,12 +161,16 @@ func (s *shard) reindex(size int) {
 // takes its place.
 func (s *shard) remove(id int) {
 	r := s.at(id)
+	if s.copy != nil {
+		s.copy.touch(s, id, r)
+		s.copy.remove(s, id)
+	}
 	s.freeBlock(r)
 	s.unindex(s.indexOf(r.hash, id))
 	last := s.n - 1
 	if id != last {
 		moved := s.at(last)
-		s.index[s.indexOf(moved.hash, last)] = uint32(moved.hash.lo>>56)<<idBits | uint32(id+1)
+		s.index[s.indexOf(moved.hash, last)] = uint32(moved.hash.Lo>>56)<<idBits | uint32(id+1)
 		*r = *moved
 	}
 	s.n = last
@@ -165,7 +178,7 @@ func (s *shard) remove(id int) {
 }
 
 // indexOf returns where the index holds id.
-func (s *shard) indexOf(h name, id int) uint32 {
+func (s *shard) indexOf(h Name, id int) uint32 {
 	mask := uint32(len(s.index) - 1)
 	at, _ := s.slot(h)
 	for s.index[at]&idMask != uint32(id+1) {
@@ -201,8 +214,9 @@ func (s *shard) shrink() {
 // bytes returns what the shard holds.
 func (s *shard) bytes() int64 {
 	return int64(len(s.index))*4 + int64(len(s.chunks))*chunkLen*recordBytes +
-		s.short.bytes + s.long.bytes + s.slots.bytes +
-		int64(max(len(s.refunded)+len(s.resets), s.marks))*64
+		s.short.bytes + s.long.bytes + s.slots.bytes + s.sets.bytes +
+		int64(max(len(s.refunded)+len(s.resets), s.marks))*64 +
+		int64(len(s.held)*heldBytes+s.holds*holdBytes+len(s.locks)*lockBytes+s.lockKeys)
 }
 
 // sweep looks at up to k records and deletes those that expired by now. It
@@ -214,6 +228,9 @@ func (s *shard) sweep(now int64, k int) (removed int, done bool) {
 			return removed, true
 		}
 		if exp := s.at(s.cursor).exp; exp <= now && exp != math.MaxInt64 { // the end of time does not pass
+			if s.log != nil {
+				s.log.add(effectSwept, s.at(s.cursor).hash)
+			}
 			s.remove(s.cursor) // and look at the one that took its place
 			removed++
 		} else {
@@ -223,33 +240,61 @@ func (s *shard) sweep(now int64, k int) (removed int, done bool) {
 	return removed, false
 }
 
-// forgetAtOnce is how many marks forget looks at in one call.
-const forgetAtOnce = 2048
+// How many refunds, and how many resets, forget looks at in one call: in a round of
+// sweeping, and for each that is added. Of four looked at, one is to go, or fewer are
+// held than are added: what is long over is at most a third of what is not.
+const (
+	forgetInRound = 2048
+	forgetForEach = 4
+)
 
 // forget drops marks of refunds and resets that no charge can meet any more. It
 // looks at some of them: a map is walked from another place each time.
-func (s *shard) forget(now int64) {
-	looked, held := 0, len(s.refunded)+len(s.resets)
+func (s *shard) forget(now int64, most int) {
+	held := len(s.refunded) + len(s.resets)
 	s.marks = max(s.marks, held)
+	looked := 0
 	for seq, exp := range s.refunded {
 		if exp <= now {
 			delete(s.refunded, seq)
 		}
-		if looked++; looked >= forgetAtOnce {
+		if looked++; looked >= most {
 			break
 		}
 	}
+	looked = 0
 	for h, t := range s.resets {
 		if t.exp <= now {
 			delete(s.resets, h)
 		}
-		if looked++; looked >= 2*forgetAtOnce {
+		if looked++; looked >= most {
 			break
 		}
 	}
 	if held = len(s.refunded) + len(s.resets); s.marks > 64 && held < s.marks/4 {
 		// A map does not shrink by itself.
 		s.refunded, s.resets, s.marks = compact(s.refunded), compact(s.resets), held
+	}
+}
+
+// lapse settles what was not settled in time, and forgets locks that are long over. It
+// looks at some of them, as forget does.
+func (s *shard) lapse(now int64, most int) {
+	looked := 0
+	for name := range s.held {
+		s.holdsOf(name, now)
+		if looked++; looked >= most {
+			break
+		}
+	}
+	looked = 0
+	for name, l := range s.locks {
+		if s.pullLock(name, l, now); l.gone <= now {
+			s.dropLock(name)
+		}
+		if looked++; looked >= most {
+			break
+		}
 	}
 }
 
@@ -266,6 +311,8 @@ func compact[K comparable, V any](m map[K]V) map[K]V {
 // drop frees everything.
 func (s *shard) drop() {
 	s.index, s.chunks, s.n, s.cursor = nil, nil, 0, 0
-	s.short, s.long, s.slots = arena[uint32]{}, arena[uint64]{}, arena[window.Bucket]{}
-	s.refunded, s.resets = nil, nil
+	s.short, s.long = arena[uint32]{}, arena[uint64]{}
+	s.slots, s.sets = arena[window.Bucket]{}, arena[window.Member]{}
+	s.refunded, s.resets, s.marks, s.lost = nil, nil, 0, nil
+	s.held, s.locks, s.holds, s.lockKeys = nil, nil, 0, 0
 }

@@ -11,12 +11,17 @@ import (
 type kind uint8
 
 const (
-	kindShortLog kind = iota + 1 // t: newest hit, x: head and length, ref: short
-	kindLongLog                  // the same, ref: long
-	kindBuckets                  // t: base, x: head and length, ref: slots; aux: number of slices that count
-	kindMeter                    // t: TAT, x: shift
-	kindCounter                  // t: period, x: count
-	kindMarks                    // as kindShortLog; aux: checks since the newest mark
+	kindShortLog   kind = iota + 1 // see short.go
+	kindLongLog                    // t: newest hit, x: head and length, ref: long
+	kindBuckets                    // t: base, x: head and length, ref: slots; aux: number of slices that count
+	kindMeter                      // t: TAT, x: shift, ref and aux: held
+	kindCounter                    // t: period, x: count
+	kindMarks                      // as kindLongLog, ref: short; aux: checks since the newest mark
+	kindWeighted                   // t: period, x: count; its block in long holds the count of the period before
+	kindHolders                    // as kindLongLog
+	kindMembers                    // t: oldest and newest, x: length, ref: sets
+	kindCalendar                   // as kindCounter, but t is the start of the period
+	kindByCalendar                 // as kindMembers, of a period of the calendar
 )
 
 // idleEvents is how long a window of events is kept after its last check, in
@@ -36,6 +41,17 @@ func kindOf(p *limit.Params) kind {
 		return kindMeter
 	case limit.Fixed:
 		return kindCounter
+	case limit.Calendar:
+		return kindCalendar
+	case limit.SlidingCounter:
+		return kindWeighted
+	case limit.Inflight:
+		return kindHolders
+	case limit.Distinct:
+		if p.Periods != nil {
+			return kindByCalendar
+		}
+		return kindMembers
 	default:
 		return kindMarks
 	}
@@ -44,12 +60,17 @@ func kindOf(p *limit.Params) kind {
 func (r *record) kind() kind { return kind(r.aux) }
 
 // begin makes r an empty state for p.
-func (r *record) begin(p *limit.Params) {
+func (s *shard) begin(r *record, p *limit.Params) {
 	k := kindOf(p)
 	r.aux = uint32(k) | uint32(p.Buckets)<<8
-	if k == kindMeter {
+	switch k {
+	case kindMeter:
 		tat := limit.EmptyMeter().TAT
 		r.t = uint64(tat)
+	case kindWeighted:
+		var block []uint64
+		r.ref, block = s.long.alloc(1)
+		block[0] = 0
 	}
 }
 
@@ -69,7 +90,7 @@ func (r *record) keep(now, reset int64) {
 	}
 }
 
-// load reads the state of a log. It writes field by field, because copies of a
+// loadLog reads the state of a log. It writes field by field, because copies of a
 // struct that was just written are slow.
 func loadLog[S window.Stamp](l *window.Log[S], r *record, ring []S) {
 	l.Newest, l.Len, l.Head = int64(r.t), uint32(r.x), uint32(r.x>>32)
@@ -99,95 +120,33 @@ func (r *record) saveMarks(m *limit.Marks) {
 	r.aux = r.aux&0xff | m.Since<<8
 }
 
-func (r *record) meter() limit.Meter { return limit.Meter{TAT: int64(r.t), Shift: r.x} }
-
-func (r *record) saveMeter(m *limit.Meter) { r.t, r.x = uint64(m.TAT), m.Shift }
-
-// empty says how a window stands that has no record.
-func empty(p *limit.Params, cost int64, out *limit.Result) {
-	held := p.Max
-	switch p.Algorithm {
-	case limit.GCRA:
-		if held > 0 { // else a ban
-			held = p.Burst
-		}
-	case limit.Events:
-		cost = min(cost, 1)
-	}
-	out.Used, out.Remaining, out.Retry, out.Reset = 0, held, 0, 0
-	out.OK, out.Never = cost <= held, cost > held
+func (r *record) loadMembers(m *limit.Members, s *shard) {
+	m.Len, m.Oldest, m.Newest = uint32(r.x), uint32(r.t>>32), uint32(r.t)
+	m.Slots = s.sets.block(r.ref)
 }
 
-// judge says in out whether cost fits into r. Unless look is set, it first
-// brings the state to now.
-func (s *shard) judge(r *record, p *limit.Params, now, cost int64, look bool, out *limit.Result) {
-	if r == nil || !r.is(p) {
-		empty(p, cost, out)
-		return
-	}
-	s.judgeState(r, p, now, cost, look, out)
-	if !look {
-		r.keep(now, out.Reset)
-	}
+func (r *record) saveMembers(m *limit.Members) {
+	r.t, r.x = uint64(m.Oldest)<<32|uint64(m.Newest), uint64(m.Len)
 }
 
-// charged says in out how r stands after a charge; the verdict stays.
-func (s *shard) charged(r *record, p *limit.Params, now int64, out *limit.Result) {
-	var after limit.Result
-	s.judgeState(r, p, now, 0, true, &after)
-	r.keep(now, after.Reset)
-	out.Used, out.Remaining, out.Reset = after.Used, after.Remaining, after.Reset
+func (r *record) loadWeighted(w *limit.Weighted, s *shard) {
+	w.Period, w.Current = int64(r.t), int64(r.x)
+	w.Previous = int64(s.long.block(r.ref)[0])
 }
 
-func (s *shard) judgeState(r *record, p *limit.Params, now, cost int64, look bool, out *limit.Result) {
-	switch r.kind() {
-	case kindShortLog:
-		var l limit.Log[uint32]
-		loadLog(&l.Log, r, s.short.block(r.ref))
-		judgeLog(r, &l, p, now, cost, look, out)
-	case kindLongLog:
-		var l limit.Log[uint64]
-		loadLog(&l.Log, r, s.long.block(r.ref))
-		judgeLog(r, &l, p, now, cost, look, out)
-	case kindBuckets:
-		var b limit.Buckets
-		r.loadBuckets(&b, s)
-		if !look {
-			b.Advance(*p, now)
-			r.saveBuckets(&b)
-		}
-		b.JudgeInto(p, now, cost, out)
-	case kindMeter:
-		m := r.meter()
-		if !look {
-			m.Advance(*p, now)
-			r.saveMeter(&m)
-		}
-		m.JudgeInto(p, now, cost, out)
-	case kindCounter:
-		c := limit.Counter{Period: int64(r.t), Count: int64(r.x)}
-		if !look {
-			c.Advance(*p, now)
-			r.t, r.x = uint64(c.Period), uint64(c.Count)
-		}
-		c.JudgeInto(p, now, cost, out)
-	default:
-		var m limit.Marks
-		r.loadMarks(&m, s)
-		if !look {
-			m.Advance(*p, now)
-			r.saveMarks(&m)
-		}
-		m.JudgeInto(p, now, cost, out)
-	}
+func (r *record) saveWeighted(w *limit.Weighted, s *shard) {
+	r.t, r.x = uint64(w.Period), uint64(w.Current)
+	s.long.block(r.ref)[0] = uint64(w.Previous)
 }
 
-func judgeLog[S window.Stamp](r *record, l *limit.Log[S], p *limit.Params, now, cost int64, look bool, out *limit.Result) {
-	if !look && (l.Newest > now || l.Expired(now, uint64(p.Size)) > 0) {
-		l.Advance(*p, now)
-		r.saveLog(l.Newest, l.Head, l.Len)
-	}
-	l.JudgeInto(p, now, cost, out)
+// meter reads the state of a meter. Held is less than 2^56: a burst and a queue are.
+func (r *record) meter() limit.Meter {
+	return limit.Meter{TAT: int64(r.t), Shift: r.x, Held: int64(r.aux>>8)<<32 | int64(r.ref)}
+}
+
+func (r *record) saveMeter(m *limit.Meter) {
+	r.t, r.x = uint64(m.TAT), m.Shift
+	r.ref, r.aux = uint32(m.Held), uint32(kindMeter)|uint32(m.Held>>32)<<8
 }
 
 // units returns how many hits a charge of cost adds to a log.
@@ -203,16 +162,16 @@ func (s *shard) need(r *record, p *limit.Params, now, cost int64) (keys, bytes i
 
 // open returns the record of h to be charged: r if it is a state for p, or an
 // empty one.
-func (s *shard) open(r *record, h name, p *limit.Params) *record {
+func (s *shard) open(r *record, h Name, p *limit.Params) *record {
 	switch {
 	case r == nil:
 		r = s.insert(h)
-		r.begin(p)
+		s.begin(r, p)
 	case !r.is(p):
 		s.freeBlock(r)
 		s.void(r)
 		*r = record{hash: h}
-		r.begin(p)
+		s.begin(r, p)
 	}
 	return r
 }
@@ -224,11 +183,23 @@ func (s *shard) grows(r *record, p *limit.Params, now, cost int64) int64 {
 	}
 	switch kindOf(p) {
 	case kindShortLog:
-		return logGrows(r, &s.short, p, units(p, cost))
-	case kindLongLog:
+		return s.shortGrows(r, p, units(p, cost))
+	case kindLongLog, kindHolders:
 		return logGrows(r, &s.long, p, units(p, cost))
 	case kindMarks:
 		return logGrows(r, &s.short, p, 1)
+	case kindWeighted:
+		if r == nil {
+			return s.long.grows(1)
+		}
+	case kindMembers, kindByCalendar:
+		var m limit.Members
+		if r != nil {
+			r.loadMembers(&m, s)
+		}
+		if need := int(m.Len) + int(cost); need > len(m.Slots) {
+			return s.sets.grows(memberRoom(p, need))
+		}
 	case kindBuckets:
 		if r == nil {
 			return s.slots.grows(1)
@@ -246,11 +217,16 @@ func logGrows[S window.Stamp](r *record, a *arena[S], p *limit.Params, n uint32)
 	if r != nil {
 		loadLog(&l.Log, r, a.block(r.ref))
 	}
-	// A full window that records on drops its oldest hits first.
-	if need := min(l.Need(n), max(int(l.Len), int(p.Max), 1)-1); need > len(l.Ring) {
+	if need := ringNeed(&l.Log, p, n); need > len(l.Ring) {
 		return a.grows(logRoom(p, need))
 	}
 	return 0
+}
+
+// ringNeed returns the length of the ring that n more hits need. A full window
+// that records on drops its oldest hits first.
+func ringNeed[S window.Stamp](l *window.Log[S], p *limit.Params, n uint32) int {
+	return min(l.Need(n), max(int(l.Len), int(p.Max), 1)-1)
 }
 
 // logRoom returns how long a ring to make when need hits must fit: half as
@@ -264,11 +240,74 @@ func bucketRoom(p *limit.Params, have int) int {
 	return max(have+1, min(have+have/2+1, int(p.Buckets)+1))
 }
 
+// memberRoom does the same for members.
+func memberRoom(p *limit.Params, need int) int {
+	return max(need, min(need+need/2, int(p.Max)))
+}
+
+// brings returns how many members a charge of an item may bring in: none when they
+// do not fit, and the known ones are only seen again.
+func (it *Item) brings() int {
+	if !it.Result.OK {
+		return 0
+	}
+	return len(it.given)
+}
+
+// chargeNew is chargeItem for an item that may have no record yet, under a new number.
+func (s *shard) chargeNew(it *Item, now, wait int64, record bool) limit.Charged {
+	if s.log != nil {
+		flags := byte(0)
+		if record {
+			flags = chargeRecord
+		}
+		s.log.charge(it.Name, it.Limit, it.Cost, wait, s.seq+1, flags, it.given)
+		it.moved = false
+	}
+	it.record = s.open(it.record, it.Name, it.Limit)
+	s.seq++
+	return s.chargeItem(it, now, wait, record)
+}
+
+// chargeItem charges an item to its record, or records it even if it does not fit. It
+// goes on after wait.
+func (s *shard) chargeItem(it *Item, now, wait int64, record bool) (c limit.Charged) {
+	r, p := it.record, it.Limit
+	switch {
+	case p.Wait > 0 && !record:
+		m := r.meter()
+		c = m.ChargeAt(*p, now, it.Cost, wait)
+		r.saveMeter(&m)
+		return c
+	case p.Algorithm != limit.Distinct:
+		return s.charge(r, p, now, it.Cost, record)
+	}
+	var m limit.Members
+	r.loadMembers(&m, s)
+	brings := it.brings()
+	if record && m.Judge(*p, now, it.given).OK { // though the key may be locked
+		brings = len(it.given)
+	}
+	if need, have := int(m.Len)+brings, len(m.Slots); need > have || have > 8 && need < have/4 {
+		ref, slots := s.sets.alloc(memberRoom(p, need))
+		m.Move(slots)
+		s.sets.free(r.ref)
+		r.ref = ref
+	}
+	if record {
+		c = m.Record(*p, now, it.given, s.seq)
+	} else {
+		c = m.Charge(*p, now, it.given, s.seq)
+	}
+	r.saveMembers(&m)
+	return c
+}
+
 // charge charges cost to r, or records it even if it does not fit.
 func (s *shard) charge(r *record, p *limit.Params, now, cost int64, record bool) (c limit.Charged) {
 	switch r.kind() {
 	case kindShortLog:
-		return chargeLog(r, &s.short, p, now, cost, record)
+		return s.chargeShort(r, p, now, cost, record)
 	case kindLongLog:
 		return chargeLog(r, &s.long, p, now, cost, record)
 	case kindBuckets:
@@ -281,7 +320,7 @@ func (s *shard) charge(r *record, p *limit.Params, now, cost int64, record bool)
 			c = m.Charge(*p, now, cost)
 		}
 		r.saveMeter(&m)
-	case kindCounter:
+	case kindCounter, kindCalendar:
 		k := limit.Counter{Period: int64(r.t), Count: int64(r.x)}
 		k.Advance(*p, now)
 		if record {
@@ -290,6 +329,22 @@ func (s *shard) charge(r *record, p *limit.Params, now, cost int64, record bool)
 			c = k.Charge(*p, now, cost)
 		}
 		r.t, r.x = uint64(k.Period), uint64(k.Count)
+	case kindWeighted:
+		var w limit.Weighted
+		r.loadWeighted(&w, s)
+		w.Advance(*p, now)
+		if record {
+			c = w.Record(*p, now, cost)
+		} else {
+			c = w.Charge(*p, now, cost)
+		}
+		r.saveWeighted(&w, s)
+	case kindHolders:
+		var h limit.Holders
+		loadLog(&h.Log, r, s.long.block(r.ref))
+		r.ref = fitLog(&h.Log, &s.long, r.ref, p, units(p, cost))
+		c = h.Charge(*p, now, cost)
+		r.saveLog(h.Newest, h.Head, h.Len)
 	default:
 		var m limit.Marks
 		r.loadMarks(&m, s)
@@ -304,11 +359,7 @@ func (s *shard) charge(r *record, p *limit.Params, now, cost int64, record bool)
 func chargeLog[S window.Stamp](r *record, a *arena[S], p *limit.Params, now, cost int64, record bool) (c limit.Charged) {
 	var l limit.Log[S]
 	loadLog(&l.Log, r, a.block(r.ref))
-	more := int64(units(p, cost))
-	if record { // what it pushes out makes room
-		more -= max(min(int64(l.Len)+more-p.Max, more), 0)
-	}
-	r.ref = fitLog(&l.Log, a, r.ref, p, uint32(more))
+	r.ref = fitLog(&l.Log, a, r.ref, p, adds(&l.Log, p, cost, record))
 	if record {
 		c = l.Record(*p, now, cost)
 	} else {
@@ -316,6 +367,16 @@ func chargeLog[S window.Stamp](r *record, a *arena[S], p *limit.Params, now, cos
 	}
 	r.saveLog(l.Newest, l.Head, l.Len)
 	return c
+}
+
+// adds returns by how many hits a charge makes a log longer: what a recorded one
+// pushes out makes room.
+func adds[S window.Stamp](l *window.Log[S], p *limit.Params, cost int64, record bool) uint32 {
+	more := int64(units(p, cost))
+	if record {
+		more -= max(min(int64(l.Len)+more-p.Max, more), 0)
+	}
+	return uint32(more)
 }
 
 // fits reports whether a ring is long enough for need stamps and not far too
@@ -362,9 +423,12 @@ func (s *shard) chargeBuckets(r *record, p *limit.Params, now, cost int64, recor
 }
 
 // enter counts a check that was refused, in a window of events.
-func (s *shard) enter(r *record, p *limit.Params, now int64) {
+func (s *shard) enter(r *record, h Name, p *limit.Params, now int64) {
 	if r == nil || p.Algorithm != limit.Events || !r.is(p) {
 		return
+	}
+	if s.log != nil {
+		s.log.window(effectEnter, h, p)
 	}
 	var m limit.Marks
 	r.loadMarks(&m, s)
@@ -373,86 +437,21 @@ func (s *shard) enter(r *record, p *limit.Params, now int64) {
 	r.saveMarks(&m)
 }
 
-// refund gives c back, if it still counts.
-func (s *shard) refund(r *record, now int64, c limit.Charged) (given bool) {
-	if r.exp <= now {
-		return false
-	}
-	switch r.kind() {
-	case kindShortLog:
-		var l limit.Log[uint32]
-		loadLog(&l.Log, r, s.short.block(r.ref))
-		return refundLog(r, &l, now, c)
-	case kindLongLog:
-		var l limit.Log[uint64]
-		loadLog(&l.Log, r, s.long.block(r.ref))
-		return refundLog(r, &l, now, c)
-	case kindBuckets:
-		return s.refundBuckets(r, now, c)
-	case kindMeter:
-		m := r.meter()
-		given = m.Refund(now, c)
-		r.saveMeter(&m)
-	case kindCounter:
-		k := limit.Counter{Period: int64(r.t), Count: int64(r.x)}
-		given = k.Refund(now, c)
-		r.x = uint64(k.Count)
-	default:
-		var m limit.Marks
-		r.loadMarks(&m, s)
-		given = m.Refund(now, c)
-		r.saveMarks(&m)
-	}
-	return given
-}
-
-// refundLog knows the length of the window from r.exp, when the newest hit
-// leaves.
-func refundLog[S window.Stamp](r *record, l *limit.Log[S], now int64, c limit.Charged) bool {
-	size := r.exp - l.Newest
-	if c.Stamp <= now && uint64(now)-uint64(c.Stamp) >= uint64(size) {
-		return false
-	}
-	given := l.Refund(now, c)
-	r.saveLog(l.Newest, l.Head, l.Len)
-	r.exp = later(l.Newest, size)
-	return given
-}
-
-// refundBuckets knows the width of a slice from r.exp, when the newest slice
-// leaves: it is the start of the slice that comes as many slices later as count.
-func (s *shard) refundBuckets(r *record, now int64, c limit.Charged) bool {
-	var b limit.Buckets
-	r.loadBuckets(&b, s)
-	if b.Len == 0 {
-		return false
-	}
-	span := int64(r.aux>>8) + 1
-	newest := b.At(b.Len - 1).Tick
-	var step int64
-	if newest+span != 0 { // else the slice leaves at the epoch, which tells nothing
-		step = r.exp / (newest + span)
-	}
-	if c.Stamp > newest || step > 0 && (c.Stamp+span)*step <= now {
-		return false
-	}
-	given := b.Refund(now, c)
-	if b.Len > 0 {
-		r.exp -= (newest - b.At(b.Len-1).Tick) * step
-	}
-	r.saveBuckets(&b)
-	return given
-}
-
 // freeBlock gives the ring of r back to its arena.
 func (s *shard) freeBlock(r *record) {
 	switch r.kind() {
-	case kindShortLog, kindMarks:
+	case kindShortLog:
+		if r.aux&auxRing != 0 {
+			s.short.free(r.ref)
+		}
+	case kindMarks:
 		s.short.free(r.ref)
-	case kindLongLog:
+	case kindLongLog, kindHolders, kindWeighted:
 		s.long.free(r.ref)
 	case kindBuckets:
 		s.slots.free(r.ref)
+	case kindMembers, kindByCalendar:
+		s.sets.free(r.ref)
 	}
 }
 

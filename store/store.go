@@ -14,6 +14,7 @@ import (
 
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/limit"
+	"github.com/slidegate/slidegate/window"
 )
 
 // Errors of a store. All leave every window as it was.
@@ -23,10 +24,9 @@ var (
 	ErrDuplicate = errors.New("store: a window and key is named twice in one request")
 	// ErrCost: a cost is negative.
 	ErrCost = errors.New("store: negative cost")
-	// ErrParams: parameters that limit.New did not make.
+	// ErrParams: parameters that limit.New did not make, or members where there
+	// is no Distinct.
 	ErrParams = errors.New("store: bad parameters")
-	// ErrFull: there is no room to remember a refund.
-	ErrFull = errors.New("store: at its ceiling")
 )
 
 // Store keeps windows. All methods are safe for concurrent use.
@@ -35,19 +35,41 @@ var (
 // whole microseconds, once for each request.
 type Store interface {
 	// Decide judges each request on its own, in order, and fills in the
-	// answers. An error says that a request was wrong or the store failed;
+	// answers. In several queues a request waits for the longest of its items'
+	// Waits, as long as the shortest of these queues lets it, and takes its
+	// places for that instant. An error says that a request was wrong or the store failed;
 	// requests before it have been decided, it and those after it have not.
 	Decide(ctx context.Context, reqs []Request) error
 	// Look judges like Decide but changes nothing and charges nothing: every
 	// item's Result says how its window stands and whether Cost would fit.
 	Look(ctx context.Context, req *Request) error
 	// Refund gives back what the receipts of one decision say, once: it
-	// reports whether it did. A second time, or after the charge has left its
-	// windows, it does nothing and reports false.
+	// reports whether it did. It may fail with [slidegate.ErrFull], and so may Release, Renew
+	// and Reset. A second time, or after the charge has left its
+	// windows, it does nothing and reports false. A queue gives back its last
+	// place only: who stands behind another has been told when to go on.
 	Refund(ctx context.Context, receipts []slidegate.Receipt) (bool, error)
-	// Reset empties the windows of the items. Earlier receipts for them give
-	// nothing back any more.
+	// Release gives back the places in flight that the receipts of one decision
+	// hold, once, and nothing else that they say: it reports whether there was
+	// one. After its deadline a place is gone by itself.
+	Release(ctx context.Context, receipts []slidegate.Receipt) (bool, error)
+	// Renew lets the places in flight of one decision stay for another while,
+	// as if taken now, and changes their receipts to say so: the old ones give
+	// nothing back any more. It reports whether there were any and all were
+	// still there; those that are gone stay gone.
+	Renew(ctx context.Context, receipts []slidegate.Receipt) (bool, error)
+	// Reset empties the windows of the items, with what is held of them. Earlier
+	// receipts for them give nothing back any more. A lock stays.
 	Reset(ctx context.Context, items []Item) error
+	// Report settles what a decision took, and then charges the windows that are fed
+	// by reports, whatever they hold: what does not fit pushes out as much of the
+	// oldest. It is atomic.
+	Report(ctx context.Context, r *Report) error
+	// Locks returns the locks that hold now or whose past is remembered, in no order.
+	Locks(ctx context.Context) ([]Locked, error)
+	// Unlock ends the locks of the items, forgets that they were, and empties the
+	// windows that they would empty. It reports how many held.
+	Unlock(ctx context.Context, items []Item) (int, error)
 	// Close frees what the store holds. Later calls fail.
 	Close() error
 }
@@ -57,7 +79,7 @@ type Store interface {
 // after a restart.
 type Window struct {
 	id   string
-	hash name
+	hash Name
 }
 
 // NewWindow returns the window with the given identity, a text that names the
@@ -65,8 +87,8 @@ type Window struct {
 func NewWindow(identity string) *Window {
 	sum := sha256.Sum256([]byte(identity))
 	w := &Window{id: identity}
-	w.hash.hi = binary.BigEndian.Uint64(sum[:]) &^ shardBits
-	w.hash.lo = binary.BigEndian.Uint64(sum[8:])
+	w.hash.Hi = binary.BigEndian.Uint64(sum[:]) &^ shardBits
+	w.hash.Lo = binary.BigEndian.Uint64(sum[8:])
 	return w
 }
 
@@ -81,14 +103,17 @@ type Request struct {
 	// Deny refuses the request whatever the windows say. They are judged and
 	// counted like in any refusal.
 	Deny bool
-	// Admitted is the answer: every item that is not a shadow had room. Only
-	// then have they been charged.
+	// Admitted is the answer: every item that decides had room. Only then have
+	// they been charged.
 	Admitted bool
 	// Full is set when the request was refused because it needs a key or
 	// memory that the store, at its ceiling, does not give.
 	Full bool
 
-	locks []uint32 // scratch of the memory store
+	// Scratch of the memory store: the shards to lock, and how long the request may
+	// wait in its queues, as long as the shortest of those that decide lets it.
+	locks []uint32
+	wait  int64
 }
 
 // Item is one window of one key in a request.
@@ -97,30 +122,134 @@ type Item struct {
 	// the same key should share the slice, so that it is hashed once.
 	Window *Window
 	Key    []byte
-	// Limit is what is enforced now.
-	Limit limit.Params
-	// Cost is what to charge: 0 or more. 0 only looks.
+	// Limit is what is enforced now. It is read during the call only.
+	Limit *limit.Params
+	// Cost is what to charge: 0 or more. 0 only looks. In flight it is a number
+	// of places. Windows of events are charged 1, a Distinct its members.
 	Cost int64
-	// Shadow items are judged but do not decide. They are charged if the
-	// request is admitted and they have room themselves.
+	// Members are what a Distinct is charged; nil elsewhere. One that is named
+	// twice counts once. Without members a Distinct only looks.
+	Members [][]byte
+	// Yields says that the item does not decide: where its cost does not fit,
+	// the request is admitted without charging it.
+	Yields bool
+	// Shadow items do not decide either, and nothing is refused because there is
+	// no room to keep them. They are charged if the request is admitted and
+	// they have room themselves.
 	Shadow bool
 	// CountRefused items are charged whatever the verdict. What does not fit
 	// pushes out as much of the oldest, so the newest Max units are kept; a
-	// Max that is lower than what is held forgets nothing.
+	// Max that is lower than what is held forgets nothing. A Distinct sees those
+	// again that it knows, and takes no new one over Max. It means nothing for
+	// a window of events, which every check enters, nor for what is in flight,
+	// since nobody could release what was refused.
 	CountRefused bool
+	// Hold says that a report settles what a check takes; nil for what is final. It
+	// means nothing for what is in flight.
+	Hold *Hold
+	// Reported windows are fed by reports: a check has room while what they hold,
+	// with what is held of them, leaves room for its cost, and charges them nothing.
+	// With Hold it holds as much until it is settled.
+	Reported bool
+	// Free frees the oldest place that is held of a Reported window, before it is
+	// charged: a report that names no decision is of one of them.
+	Free bool
+	// Clear empties a Reported window before it is charged: a row is broken.
+	Clear bool
+	// Lock locks the key when the window is full; nil for none.
+	Lock *Lock
 
 	// Result is the answer: whether the cost fitted, and how the window
 	// stands after the decision. When the request was refused, the Retry of a
 	// CountRefused item is the delay that holds after this charge, even if it
 	// had room itself.
 	Result limit.Result
-	// Charged says that the window was charged, and Receipt with what. A
+	// Charged says that the window was charged, and then Receipt with what. A
 	// refused check that was only recorded has the zero Receipt and is not
 	// given back: it may have pushed out an admitted one, whose place is not
-	// free.
+	// free. So has a Distinct that brought no new member in.
 	Charged bool
 	Receipt slidegate.Receipt
+	// Locked is the answer: for how long the key is locked from now on, in
+	// microseconds; 0 if it is not. Result.Retry is no less.
+	Locked int64
+	// LockedNow says that this call locked it, and Times which lock in a row it is,
+	// from 1.
+	LockedNow bool
+	Times     int
+	// Name is the store's name of the window and key, as in receipts.
+	Name Name
 
-	hash   name // scratch of the memory store
-	record *record
+	record *record       // scratch of the memory store
+	given  []window.Hash // the same: of Members
+	sketch *sketch       // the same: the key has no record
+	full   bool          // the same: a Reported window is, without what is held
+	moved  bool          // the same: judging changed the state
 }
+
+// Hold says what becomes of what a check takes of a window until a report settles it.
+// Of a window that checks feed, the check charges it, and the report changes the
+// charge or gives it back. Of a Reported one, the check holds a place, and the report
+// frees it and charges what there is to charge.
+type Hold struct {
+	// For is how long a report is waited for, in microseconds: 1 or more.
+	For int64
+	// Release says that without a report the hit is given back, or the place is free,
+	// after that time. Otherwise the hit stays, and the place counts as a hit of that
+	// time.
+	Release bool
+}
+
+// Lock says how a key is locked. Keys are locked by a check that is refused because
+// the window is full, and by the report that fills it, unless the item is a shadow or
+// yields; never by what is held. While a key is locked the windows are not what
+// decides: every check of it is refused.
+type Lock struct {
+	// Lasts is how long the first lock lasts, the second, and so on, in microseconds;
+	// the last says it of all that follow. There is at least one.
+	Lasts []int64
+	// Forget is how long after its end a lock is remembered as one that was, in
+	// microseconds.
+	Forget int64
+	// Empties are windows that a lock of the same key empties, with what is held of
+	// them.
+	Empties []*Window
+}
+
+// Locked is a key that is locked, or was and has not been forgotten.
+type Locked struct {
+	// Window is the identity of the window that locked it, and Key the key.
+	Window string
+	Key    []byte
+	// Since and Until are when the newest lock began and ends, in microseconds since
+	// the epoch; Times is which one in a row it is, from 1.
+	Since, Until int64
+	Times        int
+}
+
+// Report says what happened.
+type Report struct {
+	// Items are the windows to charge, if they are Reported. Of the others, which are
+	// not charged, the Cost is what an Unsettled charge of Settle comes to; what they
+	// do not name stays as it was charged. No two may name the same window and key.
+	Items []Item
+	// Settle is what a decision took: an Unsettled charge is made what it comes to, a
+	// Held place is free, and a place in flight is released.
+	Settle []slidegate.Receipt
+	// Failed gives Unsettled charges back.
+	Failed bool
+	// Settled is the answer: something was still to be settled, or in flight.
+	Settled bool
+	// Full is set when some item was not charged, because it needs a key or memory
+	// that the store, at its ceiling, does not give.
+	Full bool
+
+	locks []uint32 // scratch of the memory store
+}
+
+// Name is a store's name of a window and key. (A struct of two numbers is kept in
+// registers, an array is not.)
+type Name struct{ Hi, Lo uint64 }
+
+// NameOf returns the window and key that a receipt is for.
+func NameOf(r *slidegate.Receipt) Name { return Name{r.Window[0], r.Window[1]} }

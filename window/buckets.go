@@ -176,6 +176,23 @@ func (b *Buckets) Subtract(tick int64, n uint64) uint64 {
 	return 0
 }
 
+// Raise adds n to the slice tick, and reports whether there is one. O(Len).
+func (b *Buckets) Raise(tick int64, n uint64) bool {
+	for i := b.Len; i > 0; i-- {
+		if b.At(i-1).Tick > tick {
+			continue
+		}
+		if b.At(i-1).Tick < tick {
+			return false
+		}
+		for j := i - 1; j < b.Len; j++ {
+			b.At(j).Cum += n
+		}
+		return true
+	}
+	return false
+}
+
 // popEmpty forgets the newest slices as long as they are empty, so that the
 // newest one says how long anything counts.
 func (b *Buckets) popEmpty() {

@@ -26,6 +26,32 @@ func Example() {
 	// at 75: 3 hits, the oldest is 55 old
 }
 
+// The different members of the last 60, in the order of last sight.
+func ExampleMembers() {
+	const size = 60
+	seen := window.Members{Slots: make([]window.Member, 4)}
+	for _, s := range []struct {
+		now  int64
+		name uint64
+	}{{0, 7}, {10, 8}, {20, 7}, {75, 9}} {
+		for seen.Oldest != 0 && seen.Seen(seen.Oldest) <= s.now-size {
+			seen.Remove(seen.Oldest)
+		}
+		h := window.Hash{Lo: s.name}
+		if place := seen.Find(h); place != 0 {
+			seen.Touch(place, s.now)
+		} else {
+			seen.Add(h, s.now, 1)
+		}
+		fmt.Printf("at %d: %d members, the oldest was seen at %d\n", s.now, seen.Len, seen.Seen(seen.Oldest))
+	}
+	// Output:
+	// at 0: 1 members, the oldest was seen at 0
+	// at 10: 2 members, the oldest was seen at 0
+	// at 20: 2 members, the oldest was seen at 10
+	// at 75: 2 members, the oldest was seen at 20
+}
+
 // Totals of slices of time: what the last 5 slices and the current one hold.
 func ExampleBuckets() {
 	b := window.Buckets{Ring: make([]window.Bucket, 8)}

@@ -190,6 +190,19 @@ func (l *Log[S]) Has(t int64) bool {
 	return dist <= uint64(^S(0)) && l.before(l.search(dist)) == dist
 }
 
+// Count returns how many hits there are of exactly the time t. O(log Len) and the
+// number of them.
+func (l *Log[S]) Count(t int64) (n uint32) {
+	if !l.Has(t) {
+		return 0
+	}
+	dist := uint64(l.Newest) - uint64(t)
+	for i := l.search(dist); i < l.Len && l.before(i) == dist; i++ {
+		n++
+	}
+	return n
+}
+
 // search returns the index of the oldest hit that is at most dist before the
 // newest.
 func (l *Log[S]) search(dist uint64) uint32 {

@@ -30,7 +30,7 @@ func build(t *testing.T) string {
 func TestBinary(t *testing.T) {
 	program := build(t)
 	for name, test := range map[string]func(*testing.T, string){
-		"serve": binaryServes, "a second signal": binaryEndsAtOnce, "replay stops": binaryStopsReplay, "a pipe that ends": binaryPipe, "exit codes": binaryExitCodes,
+		"serve": binaryServes, "a second signal": binaryEndsAtOnce, "replay stops": binaryStopsReplay, "a pipe that ends": binaryPipe, "killed": binaryKilled, "exit codes": binaryExitCodes,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, program) })
 	}
@@ -89,7 +89,7 @@ func (p *process) exit(t *testing.T) (code int, by syscall.Signal) {
 
 func binaryServes(t *testing.T, program string) {
 	p := start(t, nil, program, "serve", "--listen", "127.0.0.1:0")
-	url := first(t, p.lines, `^slidegate listens on (http://127\.0\.0\.1:\d+) with 3 rules from the starter rules \(order-query, sms-phone, sms-ip\)\.$`)[1]
+	url := first(t, p.lines, `^slidegate listens on (http://127\.0\.0\.1:\d+) with 5 rules from the starter rules\.$`)[1]
 	starterTrial(t, p.lines)
 	taken := start(t, nil, program, "serve", "--listen", strings.TrimPrefix(url, "http://"))
 	if code, _ := taken.exit(t); code != exitFailed || !strings.HasSuffix(taken.err.String(), "\nTry: slidegate serve --listen 127.0.0.1:0\n") {
@@ -108,7 +108,7 @@ func binaryServes(t *testing.T, program string) {
 	if d := readDecision(t, resp); d.Action != "allow" {
 		t.Errorf("got %+v", d)
 	}
-	if code, by := p.exit(t); code != exitOK || p.err.Len() != 0 {
+	if code, by := p.exit(t); code != exitOK || troubles(p.err.String()) != "" {
 		t.Errorf("exit %d, signal %v, %s", code, by, &p.err)
 	}
 }
@@ -180,7 +180,7 @@ func binaryExitCodes(t *testing.T, program string) {
 		{[]string{"replay", good}, exitUsage, "slidegate: replay needs --rules FILE\nTry: slidegate replay --help\n"},
 		{[]string{}, exitOK, ""},
 		{[]string{"--help"}, exitOK, ""},
-		{[]string{"nonsense"}, exitUsage, "slidegate: unknown command \"nonsense\"\n"},
+		{[]string{"nonsense"}, exitUsage, "slidegate: unknown command \"nonsense\""},
 	} {
 		p := start(t, nil, program, c.args...)
 		if code, _ := p.exit(t); code != c.code || !strings.HasPrefix(p.err.String(), c.err) {

@@ -163,7 +163,7 @@ func TestCheckScripts(t *testing.T) {
 func TestCheckScriptErrors(t *testing.T) {
 	for script, want := range map[string]string{
 		"rules r.yaml\nat 5s check e -> allow\nat 4s check e -> allow\n": "3: time only goes forward; it is 5s now",
-		"rules r.yaml\nat 5s chekc e -> allow\n":                         `2: unknown word "chekc"; a line is rules, start, or at TIME check, query, refund or reset`,
+		"rules r.yaml\nat 5s chekc e -> allow\n":                         `2: unknown word "chekc"; a line is rules, start, or at TIME check, report, query, refund, release, renew, reset or unlock`,
 		"rules r.yaml\n\nat 5s check \"e -> allow\n":                     "3: a quote is not closed",
 		"# nothing\nat 5s check e -> allow\n":                            "2: a script begins with its rules: rules FILE",
 		"# nothing\n":                                                    "1: a script begins with its rules: rules FILE",

@@ -21,6 +21,44 @@ func arguments(line string) []string {
 	return args
 }
 
+// What the guide shows of a Go test is a file that is compiled and run.
+func TestDocumentedGoTest(t *testing.T) {
+	file, err := os.ReadFile("../../examples/rules_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide, err := os.ReadFile("../../docs/guide/testing-rules.md")
+	if err != nil || !strings.Contains(string(guide), "```go\n"+string(file)+"```") {
+		t.Errorf("docs/guide/testing-rules.md does not hold examples/rules_test.go: %v", err)
+	}
+}
+
+// Every line of output that the guide quotes comes from the command before it.
+func TestDocumentedOutput(t *testing.T) {
+	t.Chdir("../..")
+	text, err := os.ReadFile("docs/guide/replay.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, quoted, lines := "", false, 0
+	for line := range strings.Lines(string(text)) {
+		rest, isCommand := strings.CutPrefix(line, "go run ./cmd/slidegate ")
+		switch {
+		case isCommand:
+			out = command(t, arguments(rest)...).out
+		case strings.HasPrefix(line, "```"):
+			quoted = line == "```text\n"
+		case quoted:
+			if lines++; !strings.Contains(out, line) {
+				t.Errorf("%s is not in\n%s", line, out)
+			}
+		}
+	}
+	if lines != 7 {
+		t.Errorf("%d lines are quoted", lines)
+	}
+}
+
 // Every command that the documents tell to run in a clone works as it is
 // written there.
 func TestDocuments(t *testing.T) {

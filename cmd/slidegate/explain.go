@@ -5,25 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"os"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/gate"
 	"github.com/slidegate/slidegate/gate/gatetest"
-	"github.com/slidegate/slidegate/rule"
 	"github.com/spf13/cobra"
 )
 
 func newExplain() *cobra.Command {
-	var rules, event string
+	var rules, event, keyFile string
 	cmd := &cobra.Command{
-		Use:   "explain [--rules FILE] --event 'NAME name=value …'",
+		Use:   "explain [--rules FILE] [--secret-key-file FILE] --event 'NAME name=value …'",
 		Short: "Say which rules an event meets, and why",
 		Long: `Explain says for every rule whether it applies to an event and why, which key
-was built, and what its limits would say. Its windows are empty: it explains the
-rules of a file, and does not ask a running server. It records nothing.`,
+was built, and what its limits would say. It explains the rules of a file and asks
+no server: all windows are empty, as if the event were the first. What is in the
+windows of a server now, POST /v1/explain says. It records nothing.
+
+` + secretHelp + ` Such a value is shown as it
+is kept, never as it is; with the key of a server, as that server keeps it.`,
 		Example: `  slidegate explain --event 'sms.send phone=13800000000 ip=192.0.2.9'
   slidegate explain --rules rules.yaml --event 'http path=/login ip=192.0.2.9 cost=2'`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -43,20 +46,25 @@ rules of a file, and does not ask a running server. It records nothing.`,
 			if err != nil {
 				return fmt.Errorf("--event: %w", err)
 			}
+			key, err := secretKey(keyFile, os.Getenv)
+			if err != nil {
+				return fail(err)
+			}
 			f, err := loadRules(rules, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			g, err := gate.New(f.Plan, gate.Options{})
+			g, err := gate.New(f.Plan, gate.Options{SecretKey: key})
 			if err != nil {
 				return fail(err)
 			}
 			defer g.Close()
-			return fail(explain(cmd.Context(), g, f.Plan, ev, cmd.OutOrStdout()))
+			return fail(explain(cmd.Context(), g, ev, cmd.OutOrStdout()))
 		},
 	}
 	cmd.Flags().StringVar(&rules, "rules", "", "rule file (default: the starter rules)")
 	cmd.Flags().StringVar(&event, "event", "", "the event, as in test scripts")
+	cmd.Flags().StringVar(&keyFile, "secret-key-file", "", "file with the key that hides secret attributes")
 	return cmd
 }
 
@@ -72,7 +80,7 @@ func readEvent(text string) (slidegate.Event, error) {
 	return gatetest.ParseEvent(words)
 }
 
-func explain(ctx context.Context, g *gate.Gate, plan *rule.Plan, ev slidegate.Event, out io.Writer) error {
+func explain(ctx context.Context, g *gate.Gate, ev slidegate.Event, out io.Writer) error {
 	x, err := g.Explain(ctx, ev)
 	if err != nil {
 		return err
@@ -88,10 +96,13 @@ func explain(ctx context.Context, g *gate.Gate, plan *rule.Plan, ev slidegate.Ev
 			continue
 		}
 		applies = true
-		appendRule(t, r, plan.Rule(r.Rule), &x.Decision)
+		appendRule(t, r)
 	}
 	fmt.Fprintf(out, "%s would be: %s", printable(ev.Name), verdict(&x.Decision))
-	if !applies && x.Decision.Rule == "" {
+	switch {
+	case x.Listed != "":
+		fmt.Fprintf(out, ", on a list: %s", x.Listed)
+	case !applies && x.Decision.Rule == "":
 		fmt.Fprint(out, " (no rule applies)")
 	}
 	fmt.Fprintln(out)
@@ -104,37 +115,47 @@ func explain(ctx context.Context, g *gate.Gate, plan *rule.Plan, ev slidegate.Ev
 	return nil
 }
 
-// appendRule adds a rule that applies, with a row for each of its limits.
-func appendRule(t table.Writer, r gate.RuleExplanation, compiled *rule.Compiled, d *slidegate.Decision) {
+// appendRule adds a rule that applies, with a row for each of its limits, of which
+// the idle ones come last.
+func appendRule(t table.Writer, r gate.RuleExplanation) {
 	row := table.Row{r.Rule, r.Why, keyText(r), "unlimited", "", "", "admits"}
-	if len(r.Windows) == 0 {
+	if len(r.Limits)+len(r.Idle) == 0 {
 		t.AppendRow(row)
 	}
-	for i, w := range r.Windows {
+	for i := range r.Limits {
+		l := &r.Limits[i]
+		w := &l.Window
 		row[3], row[4], row[5] = w.Limit, slidegate.FormatUnits(w.Used, w.Scale), slidegate.FormatUnits(w.Max, w.Scale)
-		shadow := inShadow(i, &w, compiled, d)
 		switch {
-		case shadow && w.Refused:
+		case l.Shadow && w.Refused:
 			row[6] = "shadow: would refuse"
-		case shadow:
+		case l.Shadow:
 			row[6] = "shadow: would admit"
+		case w.Locked:
+			row[6] = "locked"
 		case w.Refused:
-			row[6] = "refuses"
+			row[6] = refusal(l.Action)
+		case w.RetryAfter > 0:
+			row[6] = "queue"
 		default:
 			row[6] = "admits"
 		}
 		t.AppendRow(row)
 		row = table.Row{"", "", "", "", "", "", ""}
 	}
+	for _, l := range r.Idle {
+		row[3], row[4], row[5], row[6] = l.Limit, "", "", "idle: "+l.Why
+		t.AppendRow(row)
+		row = table.Row{"", "", "", "", "", "", ""}
+	}
 }
 
-// inShadow reports whether the window in the place i of a rule is one of a shadow
-// limit. Limits of overrides are known by the decision.
-func inShadow(i int, w *slidegate.WindowState, compiled *rule.Compiled, d *slidegate.Decision) bool {
-	if all := compiled.All(); i < len(all) && all[i].Text == w.Limit {
-		return all[i].Shadow
+// refusal says what a limit does with an event that does not fit.
+func refusal(a slidegate.Action) string {
+	if a == slidegate.Degrade || a == slidegate.Challenge {
+		return a.String()
 	}
-	return slices.ContainsFunc(d.Shadow(), func(s slidegate.WindowState) bool { return s.Rule == w.Rule && s.Limit == w.Limit })
+	return "refuses" // a queue, too, when it is full
 }
 
 func verdict(d *slidegate.Decision) string {
@@ -145,7 +166,12 @@ func verdict(d *slidegate.Decision) string {
 	if d.Reason != "" {
 		text += " (" + d.Reason + ")"
 	}
+	if d.With != "" {
+		text += ", with " + d.With
+	}
 	switch {
+	case d.Action == slidegate.Queue:
+		text += ", goes on in " + d.RetryAfter.String()
 	case d.Never:
 		text += ", never passes"
 	case d.RetryAfter > 0:

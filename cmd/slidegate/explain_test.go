@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -16,6 +18,8 @@ const explained = `sms.send would be: allow
 └───────────┴──────────────────────────┴───────────────────┴────────────┴──────┴─────┴─────────┘
 
 order-query: does not match: event is "sms.send", not "order.query"
+login: does not match: event is "sms.send", not "login"
+login-ip: does not match: event is "sms.send", not "login"
 `
 
 // Explaining records nothing: it says the same as often as it is asked.
@@ -32,6 +36,8 @@ func TestExplain(t *testing.T) {
 		"{name: phones, match: {event: sms}, key: [phone/3, 'user|ip'], missing_key: reject, limits: [1 per 1m]}",
 		"{name: trial, match: {event: trial}, limits: [5 per 1m, {limit: 0 per 1m, shadow: true}]}",
 		"{name: nobody, match: {event: ban}, limits: [0 per 1m]}",
+		"{name: posts, match: {event: post}, limits: [10 per 1m, 3 count where links > 0 per 1h]}",
+		"{name: links, match: {event: post}, limits: [1 count where links > 1 per 1h]}",
 	)
 	for _, c := range []struct {
 		event, verdict string
@@ -66,6 +72,11 @@ func TestExplain(t *testing.T) {
 			"\n" + `phones: matches event="sms", but the key [phone/3 user|ip] is missing a part: rejected (missing_key)` + "\n",
 		}},
 		{"ban", "ban would be: reject by nobody (limit), never passes", []string{`│ nobody │ matches event="ban" │ (one window for all) │ 0 per 1m │ 0 │ 0 │ refuses │`}},
+		{"post links=0", "post would be: allow", []string{
+			`│ posts │ matches event="post" │ (one window for all) │ 10 per 1m │ 0 │ 10 │ admits │`,
+			`│ │ │ │ 3 count where links > 0 per 1h │ │ │ idle: where links > 0 is false │`,
+			`│ links │ matches event="post" │ (one window for all) │ 1 count where links > 1 per 1h │ │ │ idle: where links > 1 is false │`,
+		}},
 		{"\"a\x1b[31m\" bytes=1", `"a\x1b[31m" would be: allow`, nil},
 		{"sms phone=\x1b[31m user=\"a\u2028b\"", "sms would be: allow", []string{`│ phones │ matches event="sms" │ phone="\x1b[3" user="a\u2028b" │ 1 per 1m │ 0 │ 1 │ admits │`}},
 	} {
@@ -88,6 +99,41 @@ func TestExplainBadEvent(t *testing.T) {
 	path := rules(t, "{name: sums, match: {event: pay}, limits: [9 sum(v) per 1h]}")
 	command(t, "explain", "--rules", path, "--event", "pay").want(t, exitFailed, "", "slidegate: rule sums: bad event: attribute v is missing; rule sums sums it\n")
 	if r := command(t, "explain", "--rules", path+".none", "--event", "pay"); r.code != exitFailed || !strings.Contains(r.err, "no such file") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestExplainSecret: a secret value is shown as it is kept under the key that is
+// given, and never as it is.
+func TestExplainSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	text := "version: 1\nattributes: {phone: {secret: true}}\nrules:\n  - {name: sms, key: [phone], missing_key: skip, limits: [1 per 60s]}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte("0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	explain := func(args ...string) string {
+		r := command(t, append([]string{"explain", "--rules", path, "--event", "sms.send phone=13800000000"}, args...)...)
+		if r.code != exitOK || strings.Contains(r.out, "1380") || !strings.Contains(r.out, "phone=") {
+			t.Errorf("%q: %+v", args, r)
+		}
+		return r.out
+	}
+	kept := explain("--secret-key-file", key)
+	if again := explain("--secret-key-file", key); again != kept {
+		t.Errorf("one key, two names:\n%s\n%s", kept, again)
+	}
+	if other := explain(); other == kept || other == explain() {
+		t.Errorf("without a key, a name is used again:\n%s", other)
+	}
+	t.Setenv(secretKeyFileEnv, key)
+	if env := explain(); env != kept {
+		t.Errorf("by the environment:\n%s\nwant\n%s", env, kept)
+	}
+	if r := command(t, "explain", "--event", "e", "--secret-key-file", path+".none"); r.code != exitFailed || !strings.Contains(r.err, "no such file") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -1,3 +1,5 @@
+//go:generate go test -run ^TestManPages -man .
+
 // Command slidegate limits and watches events by sliding windows: a server, a
 // checker of rule files, and a replay of recorded logs.
 package main
@@ -11,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/slidegate/slidegate/rule/rulefile"
@@ -23,6 +26,9 @@ const (
 	exitFailed = 1
 	exitUsage  = 2
 )
+
+const exitCodes = `0 success; 1 the work failed (a file is wrong, a test failed, a port
+is taken); 2 the command line is wrong.`
 
 //go:embed starter.yaml
 var starter []byte
@@ -53,6 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(out)
 	root.SetErr(stderr)
+	addHelp(root) // which writes where root does by now
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil && out.err != nil {
 		err = fail(fmt.Errorf("slidegate: the answer could not be written: %w", out.err))
@@ -111,7 +118,7 @@ func fail(err error) error {
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "slidegate",
+		Use:   "slidegate COMMAND",
 		Short: "Sliding windows that watch the recent past and act on it",
 		Long: `Slidegate watches the recent past and acts on it: rate limits that are exact,
 several windows and keys in one atomic verdict, tried on yesterday's log before
@@ -126,16 +133,15 @@ they are enforced.`,
 		Args:          noCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetUsageTemplate(root.UsageTemplate() + `
-Exit codes: 0 success; 1 the work failed (a file is wrong, a test failed, a port
-is taken); 2 the command line is wrong.
-`)
+	usage := strings.Replace(root.UsageTemplate(), "{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}", "", 1) // Use says it
+	root.SetUsageTemplate(usage + "\nExit codes: " + exitCodes + "\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newServe(), newCheck(), newExplain(), newReplay(), newVersion())
+	root.AddCommand(newServe(), newCheck(), newExplain(), newReplay(), newTop(), newKey(), newSchema(), newVersion())
 	root.DisableFlagsInUseLine = true
 	for _, cmd := range root.Commands() {
 		cmd.DisableFlagsInUseLine = true // Use names them
 	}
+	addCompletions(root)
 	return root
 }
 

@@ -59,7 +59,7 @@ func rules(t testing.TB, lines ...string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"help"}, {"serve", "--help"}, {"check", "--help"}, {"explain", "-h"}, {"help", "replay"}, {"version", "--help"}} {
+	for _, args := range [][]string{nil, {"--help"}, {"help"}, {"serve", "--help"}, {"check", "--help"}, {"explain", "-h"}, {"help", "replay"}, {"schema", "--help"}, {"version", "--help"}} {
 		r := command(t, args...)
 		for _, want := range []string{"Usage:", "Examples:\n  slidegate ", "Exit codes: 0 success; 1 the work failed", "2 the command line is wrong"} {
 			if r.code != exitOK || r.err != "" || !strings.Contains(r.out, want) || strings.Contains(r.out, "[flags]") {
@@ -67,7 +67,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	if r := command(t); !strings.Contains(r.out, "explain ") || !strings.Contains(r.out, "replay ") || !strings.Contains(r.out, "check ") || !strings.Contains(r.out, "serve ") {
+	if r := command(t); !strings.Contains(r.out, "explain ") || !strings.Contains(r.out, "replay ") || !strings.Contains(r.out, "check ") || !strings.Contains(r.out, "serve ") || !strings.Contains(r.out, "schema ") {
 		t.Errorf("a command is missing in\n%s", r.out)
 	}
 	for _, arg := range []string{"--version", "version"} {
@@ -85,13 +85,13 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"bogus"}, `unknown command "bogus"`},
+		{[]string{"bogus"}, `unknown command "bogus"; there are check, completion, explain, help, key, replay, schema, serve, top, version`},
 		{[]string{"chekc"}, `unknown command "chekc"; did you mean check?`},
 		{[]string{"serve", "--rule", "a.yaml"}, "unknown flag: --rule; did you mean --rules?"},
 		{[]string{"replay", "--sotr"}, "unknown flag: --sotr; did you mean --sort?"},
 		{[]string{"check", "-x"}, "unknown shorthand flag: 'x' in -x"},
-		{[]string{"serve", "--listen", "8080"}, `--listen "8080": it takes an address and a port, as in --listen 127.0.0.1:8080`},
-		{[]string{"serve", "--listen", "localhost"}, `--listen "localhost": it takes an address and a port, as in --listen 127.0.0.1:8080`},
+		{[]string{"serve", "--listen", "8080"}, `--listen "8080": it takes an address and a port, as in 127.0.0.1:8080, or a socket, as in unix:/run/slidegate.sock`},
+		{[]string{"serve", "--listen", "localhost"}, `--listen "localhost": it takes an address and a port, as in 127.0.0.1:8080, or a socket, as in unix:/run/slidegate.sock`},
 		{[]string{"version", "now"}, `unknown command "now" for "slidegate version"`},
 		{[]string{"--bogus"}, "unknown flag: --bogus"},
 		{[]string{"serve", "rules.yaml"}, "serve takes its rule file as a flag: write --rules rules.yaml"},
@@ -113,7 +113,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"explain", "--event", "e time=5"}, `--event: "time=5": time cannot be given here`},
 		{[]string{"replay", "a.log"}, "replay needs --rules FILE"},
 		{[]string{"replay", "--rules", good}, "replay needs a log: a file, or - for standard input"},
-		{[]string{"replay", "--rules", good, "--format", "xml", "a.log"}, `unknown format "xml": choose auto, combined, json or csv`},
+		{[]string{"replay", "--rules", good, "--format", "xml", "a.log"}, `--format: unknown format "xml": choose auto, combined, json, csv, syslog or sshd, or a regular expression with named groups, such as '^(?P<time>\S+) (?P<ip>\S+)'`},
 		{[]string{"replay", "--rules", good, "--summary", "yaml", "a.log"}, `--summary "yaml": it is table or json`},
 		{[]string{"replay", "--rules", good, "--sort=perhaps", "a.log"}, `invalid argument "perhaps" for "--sort" flag: strconv.ParseBool: parsing "perhaps": invalid syntax`},
 	} {
@@ -154,7 +154,7 @@ func TestStarterRules(t *testing.T) {
 	for _, r := range f.Plan.Rules() {
 		names = append(names, r.Name)
 	}
-	if got := strings.Join(names, " "); got != "order-query sms-phone sms-ip" {
+	if got := strings.Join(names, " "); got != "order-query sms-phone sms-ip login login-ip" {
 		t.Errorf("the starter rules are %s", got)
 	}
 }

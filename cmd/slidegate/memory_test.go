@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -76,6 +78,11 @@ func TestReplayMemory(t *testing.T) {
 	short, long := writeLog(t, 100_000), writeLog(t, 1_000_000)
 	for _, sort := range []string{"--sort=false", "--sort"} {
 		small, large := peak(t, program, path, sort, short), peak(t, program, path, sort, long)
+		// A collection that comes late on a busy machine shows in one run; memory
+		// that grows with the log shows in all.
+		for again := 0; again < 2 && float64(large) > 1.2*float64(small); again++ {
+			large = min(large, peak(t, program, path, sort, long))
+		}
 		if float64(large) > 1.2*float64(small) {
 			t.Errorf("%s: %d KiB for a million events, %d KiB for a tenth of them", sort, large, small)
 		}

@@ -33,19 +33,10 @@ func message(err error) string {
 
 // usage says what is wrong with a command line, and where to look.
 func usage(cmd *cobra.Command, err error) string {
+	if cmd.Name() == "help" {
+		cmd = cmd.Root() // who asked for help wants no help on help
+	}
 	return fmt.Sprintf("slidegate: %v\nTry: %s --help", err, cmd.CommandPath())
-}
-
-// noCommand refuses arguments where a command is wanted.
-func noCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
-	return fmt.Errorf("unknown command %q%s", args[0], meant("", args[0], names))
 }
 
 // flagError names the flag that was probably meant.

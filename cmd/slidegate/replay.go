@@ -15,16 +15,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// replayFlags are the flags of replay.
-type replayFlags struct {
-	rules, format, event, time, summary string
-	sort                                bool
-}
-
 func newReplay() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
-		Use:   "replay --rules FILE [--sort] [--format FORMAT] [--event NAME] [--time FIELD] [--summary FORM] LOG…",
+		Use:   "replay --rules FILE [--format FORMAT] [--sort] [--compare ALGORITHMS] [--candidate NEW] [other flags] LOG…",
 		Short: "Judge a recorded log by a rule file",
 		Long: `Replay feeds recorded events, each at its own time, through the same engine that
 serves, and says what the rules would have done. Logs may be gzipped; - is
@@ -32,15 +26,26 @@ standard input.
 
 Formats: combined (access logs of Apache and nginx: ip, user, method, path,
 query, status, bytes, referer, user_agent, vhost), json (an object a line), csv
-(with a header line). Times are RFC 3339, as in access logs, or epochs in s, ms,
-µs or ns; a file that mixes them is an error.
+(with a header line), syslog (host, app, pid, message, facility, severity), sshd
+(syslog of sshd: user, ip, port, method, result; its events are called login), or
+a regular expression whose named groups are the attributes, and one of them the
+time. Times are RFC 3339, as in access logs and syslog, or epochs in s, ms, µs or
+ns; a file that mixes them is an error. What they do not say, --zone and --year
+do.
 
 An event that is older than the newest before it is judged at the newest and
 counted as late. --sort puts the events in the order of their times first, in
-bounded memory.`,
+bounded memory.
+
+--compare judges the log once more by each algorithm that is named, and says what
+each let through at most in a window. --candidate says what another rule file
+would change, for whom.`,
 		Example: `  slidegate replay --rules rules.yaml access.log
   slidegate replay --rules rules.yaml --sort --summary json access.log.*.gz
-  zcat events.json.gz | slidegate replay --rules rules.yaml --format json --time ts -`,
+  zcat events.json.gz | slidegate replay --rules rules.yaml --format json --time ts -
+  slidegate replay --rules rules.yaml --format '^(?P<time>\S+ \S+) (?P<ip>\S+) (?P<path>\S+)' --zone Europe/Berlin app.log
+  slidegate replay --rules rules.yaml --compare sliding_log,fixed,gcra access.log
+  slidegate replay --rules rules.yaml --candidate new.yaml --format sshd auth.log`,
 		RunE: func(cmd *cobra.Command, logs []string) error {
 			if err := f.check(logs); err != nil {
 				return err
@@ -49,41 +54,28 @@ bounded memory.`,
 			if err != nil {
 				return err
 			}
-			r := replayer{flags: f, rules: rules, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
+			beside, err := f.beside(rules, cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			r := replayer{flags: f, rules: rules, beside: beside, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr()}
 			return fail(r.run(cmd.Context(), logs))
 		},
 	}
-	cmd.Flags().StringVar(&f.rules, "rules", "", "rule file (required)")
-	cmd.Flags().StringVar(&f.format, "format", "auto", "auto, combined, json or csv")
-	cmd.Flags().StringVar(&f.event, "event", replay.DefaultEvent, "name of events whose line gives none")
-	cmd.Flags().StringVar(&f.time, "time", "", "field that holds the time (default: the first of time, timestamp, ts, @timestamp)")
-	cmd.Flags().BoolVar(&f.sort, "sort", false, "put the events in the order of their times first")
-	cmd.Flags().StringVar(&f.summary, "summary", "table", "table or json")
+	f.add(cmd)
 	return cmd
-}
-
-func (f *replayFlags) check(logs []string) error {
-	switch {
-	case f.rules == "":
-		return errors.New("replay needs --rules FILE")
-	case len(logs) == 0:
-		return errors.New("replay needs a log: a file, or - for standard input")
-	case f.summary != "table" && f.summary != "json":
-		return fmt.Errorf("--summary %q: it is table or json", f.summary)
-	}
-	_, err := replay.ParseFormat(f.format)
-	return err
 }
 
 type replayer struct {
 	flags    replayFlags
 	rules    *rulefile.File
+	beside   []replay.Beside
 	in       io.Reader
 	out, err io.Writer
 }
 
 func (r *replayer) run(ctx context.Context, logs []string) error {
-	format, err := replay.ParseFormat(r.flags.format)
+	opt, err := r.flags.options()
 	if err != nil {
 		return err
 	}
@@ -92,11 +84,12 @@ func (r *replayer) run(ctx context.Context, logs []string) error {
 		in, release = interruptible(ctx, r.in)
 	}
 	defer release()
-	reader, err := replay.Open(logs, in, replay.Options{Format: format, Event: r.flags.event, TimeField: r.flags.time})
+	reader, err := replay.Open(logs, in, opt)
 	if err != nil {
 		return err
 	}
 	defer reader.Close()
+	defer context.AfterFunc(ctx, func() { reader.Interrupt(context.Cause(ctx)) })()
 	stop := showProgress(r.err, reader)
 	sum, unjudged, err := r.judge(ctx, reader)
 	stop()
@@ -116,9 +109,11 @@ func (r *replayer) report(reader *replay.Reader, sum *replay.Summary, unjudged *
 	if asJSON || sum.Events == 0 {
 		notes = r.err
 	}
-	if !asJSON {
-		printFiles(notes, reader.Files())
+	files := reader.Files()
+	if asJSON { // what was guessed is told in any case
+		files = slices.DeleteFunc(slices.Clone(files), func(f replay.File) bool { return !f.Derived })
 	}
+	printFiles(notes, files)
 	printSkips(notes, were(reader.Skipped(), "line")+" not understood", reader.Skips())
 	printSkips(notes, plural(unjudged.Total, "event")+" could not be judged", unjudged)
 	if asJSON {
@@ -133,6 +128,15 @@ func (r *replayer) report(reader *replay.Reader, sum *replay.Summary, unjudged *
 		return nil
 	}
 	printSummary(r.out, sum, r.rules.Set)
+	if sum.Comparison != nil {
+		printComparison(r.out, sum.Comparison)
+	}
+	if sum.Candidate != nil {
+		printCandidate(r.out, sum.Candidate, r.flags.candidate)
+	}
+	if width, terminal := terminalWidth(r.out); r.flags.timeline == "on" || r.flags.timeline == "auto" && terminal {
+		printTimeline(r.out, &sum.Timeline, width)
+	}
 	return nil
 }
 
@@ -166,7 +170,7 @@ func (r *replayer) judge(ctx context.Context, reader *replay.Reader) (*replay.Su
 	unjudged := &replay.Skips{Keep: replay.DefaultKeepSkipped}
 	sum, err := replay.Judge(ctx, r.rules.Plan, src, func(rec *replay.Record, err error) {
 		unjudged.Add(rec.File, rec.Line, strings.TrimPrefix(err.Error(), "gate: "), func() string { return "" })
-	})
+	}, r.beside...)
 	return sum, unjudged, err
 }
 

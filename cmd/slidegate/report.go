@@ -72,13 +72,36 @@ func printFiles(w io.Writer, files []replay.File) {
 			fmt.Fprintf(w, "%s: empty%s\n", f.Name, zip)
 			continue
 		}
-		times := ""
-		if f.Times != replay.KindNone {
-			times = ", times in " + f.Times.String()
-		}
 		fmt.Fprintf(w, "%s: %s%s%s; %s, %s, %s not understood\n",
-			f.Name, f.Format, zip, times, plural(f.Lines, "line"), plural(f.Events, "event"), plural(f.Skipped, "line"))
+			f.Name, f.Format, zip, timesOf(f), plural(f.Lines, "line"), plural(f.Events, "event"), plural(f.Skipped, "line"))
 	}
+}
+
+// timesOf says how the times of a file are written, and what was taken for what
+// they do not say.
+func timesOf(f replay.File) string {
+	if f.Times == replay.KindNone {
+		return ""
+	}
+	var taken []string
+	switch f.Zone {
+	case "":
+	case "UTC":
+		taken = append(taken, "UTC assumed")
+	default:
+		taken = append(taken, f.Zone)
+	}
+	switch {
+	case f.Derived:
+		taken = append(taken, fmt.Sprintf("begun in %d, so that it does not end in the future", f.Year))
+	case f.Year != 0:
+		taken = append(taken, fmt.Sprintf("begun in %d", f.Year))
+	}
+	text := ", times in " + f.Times.String()
+	if len(taken) > 0 {
+		text += " (" + strings.Join(taken, ", ") + ")"
+	}
+	return text
 }
 
 // printSkips says what could not be read, each reason once.
@@ -136,8 +159,12 @@ func printLate(w io.Writer, s *replay.Summary) {
 func printTable(w io.Writer, s *replay.Summary) {
 	mixed := slices.ContainsFunc(s.Rules, (*replay.RuleSummary).Mixed)
 	header := table.Row{"rule", "events", "admitted", "refused", "share refused"}
+	through := slices.ContainsFunc(s.Rules, func(r *replay.RuleSummary) bool { return r.LetThrough > 0 })
 	if mixed {
 		header = append(header, "shadow refused")
+	}
+	if through {
+		header = append(header, "over, let through")
 	}
 	header = append(header, "keys", "keys refused", "busiest second")
 	t := table.NewWriter()
@@ -149,12 +176,12 @@ func printTable(w io.Writer, s *replay.Summary) {
 	}
 	t.SetColumnConfigs(columns)
 	for _, r := range s.Rules {
-		t.AppendRow(ruleRow(r, mixed))
+		t.AppendRow(ruleRow(r, mixed, through))
 	}
 	fmt.Fprintln(w, t.Render())
 }
 
-func ruleRow(r *replay.RuleSummary, mixed bool) table.Row {
+func ruleRow(r *replay.RuleSummary, mixed, through bool) table.Row {
 	name, busiest, keys := r.Name, "", strconv.FormatInt(r.Keys, 10)
 	if r.Shadow {
 		name += " (shadow)"
@@ -172,6 +199,9 @@ func ruleRow(r *replay.RuleSummary, mixed bool) table.Row {
 		row = append(row, r.ShadowRefused)
 	case mixed:
 		row = append(row, "")
+	}
+	if through {
+		row = append(row, r.LetThrough)
 	}
 	return append(row, keys, r.KeysRefused, busiest)
 }
@@ -211,7 +241,9 @@ func eventNames(set *rule.Set) (names []string, all bool) {
 		all = all && len(r.Match) > 0
 		for _, m := range r.Match {
 			all = all && len(m["event"]) > 0
-			names = append(names, m["event"]...)
+			for _, v := range m["event"] {
+				names = append(names, v.String())
+			}
 		}
 	}
 	slices.Sort(names)
@@ -255,14 +287,7 @@ func printTop(w io.Writer, r *replay.RuleSummary) {
 	}
 	fmt.Fprintf(w, "most refused by %s:\n", r.Name)
 	for _, k := range r.Top {
-		var parts []string
-		for _, a := range k.Key {
-			parts = append(parts, fmt.Sprintf("%s=%q", a.Name, a.Value.String()))
-		}
-		if len(parts) == 0 {
-			parts = append(parts, "(without a key)")
-		}
-		fmt.Fprintf(w, "  %8d  %s\n", k.Refused, strings.Join(parts, " "))
+		fmt.Fprintf(w, "  %8d  %s\n", k.Events, keyWords(k.Key))
 	}
 }
 

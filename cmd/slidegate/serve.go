@@ -2,34 +2,53 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"time"
+	"os"
 
-	"github.com/slidegate/slidegate/gate"
-	"github.com/slidegate/slidegate/internal/httpapi"
 	"github.com/spf13/cobra"
 )
 
-// defaultListen is where the server listens when it is not told.
-const defaultListen = "127.0.0.1:8080"
-
-// drainTime is how long the requests under way have to finish.
-const drainTime = 10 * time.Second
-
 func newServe() *cobra.Command {
-	var rules, listen string
+	f := &serveFlags{}
 	cmd := &cobra.Command{
-		Use:   "serve [--rules FILE] [--listen ADDR]",
-		Short: "Answer checks over HTTP",
-		Long: `Serve answers checks over HTTP and JSON, with its state in memory. Without
---rules it starts with a few rules to try. It stops on SIGINT and SIGTERM, after
-the requests under way are answered; a second signal ends it at once.`,
+		Use:   "serve [--rules FILE] [--listen ADDR] [--secret-key-file FILE] [--config FILE] [--set NAME=VALUE]",
+		Short: "Check events over HTTP, and show and settle what was counted",
+		Long: `Serve answers over HTTP and JSON, with its state in memory. Without --rules it
+starts with a few rules to try. It stops on SIGINT and SIGTERM, after the requests
+under way are answered; a second signal ends it at once.
+
+    POST /v1/check             may these events happen, and what is to be done?
+    GET /v1/auth               the same for proxies, with the event in the query
+    POST /v1/report            what happened: how logins went, what calls came to
+    POST /v1/refund            gives back what a decision charged
+    POST /v1/release           ends what a decision has in flight
+    POST /v1/renew             lets that stay for longer
+    GET /v1/windows/RULE       how the windows of a rule stand for a key
+    DELETE /v1/windows/RULE    empties them
+    GET /v1/locks              the keys that are locked
+    DELETE /v1/locks           lifts a lock
+    GET /v1/top                what is going on
+    POST /v1/explain           which rules an event meets now, and why
+    GET /v1/rules              the rules in force
+    POST /v1/reload            reads the rules again
+    GET /metrics               numbers for Prometheus
+    GET /healthz, /readyz      ok, as long as it serves; whether it wants requests
+    GET /version               which build this is
+    GET /openapi.json          all of this as OpenAPI
+
+On SIGHUP, and when the rule file changes, it reads its rules again; if anything
+is wrong with them, those before go on.
+
+Its settings come from flags, from the environment (SLIDEGATE_LOG_FORMAT for
+log.format), and from the file of --config, in this order: the first that says
+something wins. See docs/guide/daemon.md.
+
+` + secretHelp + `
+The setting secret_key_file names one as well.`,
 		Example: `  slidegate serve
   slidegate serve --rules rules.yaml --listen 127.0.0.1:9000
+  slidegate serve --config daemon.yaml --set log.level=debug
   curl -s localhost:8080/v1/check -d '{"event":"sms.send","attrs":{"phone":"13800000000","ip":"192.0.2.9"}}'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -38,91 +57,34 @@ the requests under way are answered; a second signal ends it at once.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, _, err := net.SplitHostPort(listen); err != nil {
-				return fmt.Errorf("--listen %q: it takes an address and a port, as in --listen %s", listen, defaultListen)
+			c, err := f.read(cmd.Flags(), os.Getenv)
+			if err != nil {
+				return err
 			}
-			return serve(cmd.Context(), rules, listen, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if f.print {
+				return fail(printConfig(cmd.OutOrStdout(), c, os.Getenv))
+			}
+			return serve(cmd.Context(), c, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVar(&rules, "rules", "", "rule file (default: a few rules to try)")
-	cmd.Flags().StringVar(&listen, "listen", defaultListen, "address to listen on; port 0 takes a free one")
+	f.add(cmd.Flags())
 	return cmd
 }
 
-func serve(ctx context.Context, rules, listen string, stdout, stderr io.Writer) error {
-	f, err := loadRules(rules, stderr)
+// serve serves until ctx ends.
+func serve(ctx context.Context, c *settings, stdout, stderr io.Writer) error {
+	d, err := newDaemon(c, stderr)
 	if err != nil {
 		return err
 	}
-	g, err := gate.New(f.Plan, gate.Options{})
-	if err != nil {
+	defer d.close()
+	if err := d.listen(ctx); err != nil {
 		return fail(err)
 	}
-	defer g.Close()
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
-	if err != nil {
-		return fail(fmt.Errorf("slidegate: cannot listen on %s: %w\nTry: slidegate serve --listen 127.0.0.1:0", listen, err))
-	}
-	announce(stdout, ln.Addr(), rules, len(f.Plan.Rules()))
-	srv := &http.Server{
-		Handler:           httpapi.New(g),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-	}
-	if err := serveUntil(ctx, srv, ln, drainTime); err != nil {
+	d.announce(stdout)
+	if err := d.serve(ctx); err != nil {
 		return fail(err)
 	}
 	fmt.Fprintln(stdout, "slidegate has stopped.")
 	return nil
-}
-
-// serveUntil serves until ctx ends, then lets the requests under way finish, as
-// long as drain.
-func serveUntil(ctx context.Context, srv *http.Server, ln net.Listener, drain time.Duration) error {
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(ln) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("slidegate: %w", err)
-	case <-ctx.Done():
-	}
-	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer cancel()
-	if err := srv.Shutdown(draining); err != nil {
-		_ = srv.Close()
-		return fmt.Errorf("slidegate: some requests were cut off: %w", err)
-	}
-	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("slidegate: %w", err)
-	}
-	return nil
-}
-
-func announce(w io.Writer, addr net.Addr, rules string, n int) {
-	where := reachable(addr)
-	from := rules
-	if from == "" {
-		from = "the starter rules (order-query, sms-phone, sms-ip)"
-	}
-	fmt.Fprintf(w, "slidegate listens on http://%s with %s from %s.\n", where, plural(n, "rule"), from)
-	if rules == "" {
-		fmt.Fprintf(w, "Try it (twice: one SMS per phone in 60 seconds):\n\n  curl -s http://%s/v1/check -d '%s'\n\n",
-			where, `{"event":"sms.send","attrs":{"phone":"13800000000","ip":"192.0.2.9"}}`)
-	}
-}
-
-// reachable returns an address to connect to: one that listens on all is
-// reached by the loopback.
-func reachable(addr net.Addr) string {
-	host, port, err := net.SplitHostPort(addr.String())
-	if err != nil {
-		return addr.String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return net.JoinHostPort(host, port)
 }

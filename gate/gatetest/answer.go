@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slidegate/slidegate"
+	"github.com/slidegate/slidegate/gate"
 )
 
 // answer is what a line got, in the words of expectations.
@@ -43,6 +44,9 @@ func decisionAnswer(d *slidegate.Decision) answer {
 	if d.Reason != "" {
 		a.set("reason", d.Reason, d.Reason != slidegate.ReasonLimit)
 	}
+	if d.With != "" {
+		a.set("with", d.With, true)
+	}
 	if d.RetryAfter > 0 {
 		a.set("retry_after", formatDuration(d.RetryAfter), true)
 	}
@@ -77,6 +81,28 @@ func queryAnswer(ws []slidegate.WindowState) answer {
 	return a
 }
 
+// reportAnswer says what came of a report.
+func reportAnswer(r *gate.Reported, now time.Time) (a answer) {
+	var until time.Duration
+	for i := range r.Locked {
+		l := &r.Locked[i]
+		a.words = append(a.words, slidegate.Lock.String(), l.Rule)
+		until = max(until, l.Until.Sub(now))
+	}
+	if until > 0 {
+		a.set("retry_after", formatDuration(until), true)
+	}
+	if a.words = append(a.words, "recorded"); r.Settled {
+		a.words[len(a.words)-1] = "settled"
+	}
+	q := queryAnswer(r.Windows)
+	a.windows = q.windows
+	if left, ok := q.values["remaining"]; ok {
+		a.set("remaining", left, len(r.Locked) == 0)
+	}
+	return a
+}
+
 // known reports whether something that comes back can have this name.
 func known(name string) bool {
 	base, limit, bracket := strings.Cut(name, "[")
@@ -85,11 +111,10 @@ func known(name string) bool {
 		return bracket && strings.HasSuffix(limit, "]")
 	case "remaining", "retry_after":
 		return !bracket || strings.HasSuffix(limit, "]")
-	case "reason", "retry_after_events", "message", "by", "shadow", "error", "forgets",
-		slidegate.Allow.String(), slidegate.Reject.String():
+	case "reason", "retry_after_events", "message", "with", "by", "shadow", "error", "forgets":
 		return !bracket
 	}
-	return false
+	return isAction(name)
 }
 
 // holds reports whether the answer has every word that is wanted. Nothing that
@@ -97,7 +122,7 @@ func known(name string) bool {
 func (a *answer) holds(want []string) bool {
 	next := 0
 	for _, w := range want {
-		name, value, named := strings.Cut(w, "=")
+		name, value, named := cutPair(w)
 		if !named {
 			i := slices.Index(a.words[next:], w)
 			if i < 0 || next == 0 && i > 0 && isAction(w) { // not a rule of that name
@@ -132,7 +157,7 @@ func (a *answer) shown(want []string) string {
 	}
 	named := false
 	for _, w := range want {
-		if name, value, ok := strings.Cut(w, "="); ok {
+		if name, value, ok := cutPair(w); ok {
 			parts = append(parts, a.pair(name, value))
 			named = true
 		}
@@ -164,7 +189,10 @@ type outcome struct {
 }
 
 func newOutcome(want []string) *outcome {
-	counts := map[string]int{slidegate.Allow.String(): 0, slidegate.Reject.String(): 0}
+	counts := map[string]int{}
+	for _, a := range slidegate.Actions() {
+		counts[a.String()] = 0
+	}
 	return &outcome{want: want, counting: asksCounts(want), counts: counts}
 }
 
@@ -213,17 +241,20 @@ func (o *outcome) result() (ok bool, at time.Duration, got, rewritten string) {
 func (o *outcome) tally() answer {
 	var a answer
 	for _, name := range slices.Sorted(maps.Keys(o.counts)) {
-		a.set(name, strconv.Itoa(o.counts[name]), true)
+		a.set(name, strconv.Itoa(o.counts[name]), o.counts[name] > 0)
 	}
 	return a
 }
 
-func isAction(w string) bool { return w == slidegate.Allow.String() || w == slidegate.Reject.String() }
+func isAction(w string) bool {
+	_, ok := slidegate.ParseAction(w)
+	return ok
+}
 
 // asksCounts reports whether a line wants counts of actions.
 func asksCounts(want []string) bool {
 	for _, w := range want {
-		name, _, ok := strings.Cut(w, "=")
+		name, _, ok := cutPair(w)
 		if !ok || !isAction(name) {
 			return false
 		}

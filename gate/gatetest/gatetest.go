@@ -10,13 +10,16 @@
 package gatetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/slidegate/slidegate"
@@ -142,7 +145,7 @@ func file(path string, o Options, r *Result) error {
 // runLines runs the lines of a script and rewrites them in place.
 func runLines(path string, lines []string, o Options, r *Result) {
 	r.Scripts++
-	s := &script{path: path, options: o, result: r, labels: map[string]string{}, start: defaultStart()}
+	s := &script{path: path, options: o, result: r, labels: map[string]string{}, seen: map[string]bool{}, start: defaultStart()}
 	defer s.close()
 	wrong := func(i int, err error) {
 		f := &Failure{File: path, Line: i + 1, Text: lines[i], Err: err}
@@ -184,8 +187,11 @@ type script struct {
 	options Options
 	result  *Result
 	gate    *gate.Gate
+	plan    *rule.Plan      // in force
+	seen    map[string]bool // windows that came back, named with their rules
 	start   time.Time
 	now     time.Duration // since start
+	time    atomic.Int64  // now, as the store reads it at any time
 	begun   bool          // something happened at an instant
 	labels  map[string]string
 }
@@ -199,7 +205,7 @@ func (s *script) close() {
 // background is the context of all that a script does.
 var background = context.Background()
 
-func (s *script) clock() time.Time { return s.start.Add(s.now) }
+func (s *script) clock() time.Time { return s.start.Add(time.Duration(s.time.Load())) }
 
 // run does what a line says.
 func (s *script) run(l *line) error {
@@ -209,7 +215,7 @@ func (s *script) run(l *line) error {
 	do := s.verb(l.verb)
 	switch {
 	case do == nil:
-		return fmt.Errorf("unknown word %q; a line is rules, start, or at TIME check, query, refund or reset", l.verb)
+		return fmt.Errorf("unknown word %q; a line is rules, start, or at TIME check, report, query, refund, release, renew, reset or unlock", l.verb)
 	case l.verb == "rules":
 		if l.count > 1 || l.at.every > 0 {
 			return errors.New("rules are loaded once")
@@ -235,7 +241,8 @@ func (s *script) run(l *line) error {
 
 func (s *script) verb(name string) func(*line) (answer, error) {
 	return map[string]func(*line) (answer, error){
-		"rules": s.rules, "check": s.check, "query": s.query, "refund": s.refund, "reset": s.reset,
+		"rules": s.rules, "check": s.check, "query": s.query, "refund": s.refund, "release": s.release, "renew": s.renew,
+		"reset": s.reset, "report": s.report, "unlock": s.unlock,
 	}[name]
 }
 
@@ -243,12 +250,17 @@ func (s *script) verb(name string) func(*line) (answer, error) {
 // what came back against what it expects.
 func (s *script) repeat(l *line, do func(*line) (answer, error)) error {
 	all := newOutcome(l.want)
+	args, n := l.args, 0
+	defer func() { l.args = args }()
 	for at := l.at.from; at <= l.at.to; at += l.at.every {
 		s.now = at
+		s.time.Store(int64(at))
 		for i := range l.count {
+			n++
+			l.args = numbered(args, n, l.count > 1 || l.at.every > 0)
 			a, err := do(l)
 			if err == nil {
-				err = a.doubt(l.want)
+				err = cmp.Or(s.misnamed(l, &a), a.doubt(l.want))
 			}
 			if err != nil {
 				return err
@@ -263,6 +275,19 @@ func (s *script) repeat(l *line, do func(*line) (answer, error)) error {
 		s.compare(l, all)
 	}
 	return nil
+}
+
+// numbered returns the words of a line that is done several times, with {n} in
+// them replaced by how often it was done, this time included.
+func numbered(args []string, n int, repeated bool) []string {
+	if !repeated || !slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "{n}") }) {
+		return args
+	}
+	out := make([]string, len(args))
+	for i, w := range args {
+		out[i] = strings.ReplaceAll(w, "{n}", strconv.Itoa(n))
+	}
+	return out
 }
 
 // compare notes what a line did not get, or rewrites it.
@@ -319,6 +344,9 @@ func (s *script) rules(l *line) (answer, error) {
 	} else {
 		lost, err = s.gate.Reload(plan)
 	}
+	if err == nil {
+		s.plan = plan
+	}
 	var forgets []string
 	for _, f := range lost {
 		forgets = append(forgets, f.Rule+": "+f.Limit)
@@ -350,6 +378,9 @@ func (s *script) check(l *line) (answer, error) {
 	evs, err := parseEvents(args)
 	if err != nil {
 		return answer{}, err
+	}
+	if slices.ContainsFunc(evs, func(ev slidegate.Event) bool { return ev.Outcome != slidegate.Unknown }) {
+		return answer{}, errors.New("a check has no outcome; it is told by a report: at TIME report …")
 	}
 	d, err := s.decide(evs)
 	if errors.Is(err, slidegate.ErrEvent) {
@@ -396,47 +427,4 @@ func (s *script) decide(evs []slidegate.Event) (slidegate.Decision, error) {
 		return s.gate.Check(background, evs[0])
 	}
 	return s.gate.CheckAll(background, evs)
-}
-
-// query says how the windows of a rule and key stand.
-func (s *script) query(l *line) (answer, error) {
-	name, attrs, err := ruleAndKey(l)
-	if err != nil {
-		return answer{}, err
-	}
-	ws, err := s.gate.Query(background, name, attrs...)
-	return queryAnswer(ws), err
-}
-
-// reset empties the windows of a rule and key.
-func (s *script) reset(l *line) (answer, error) {
-	name, attrs, err := ruleAndKey(l)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{}, s.gate.Reset(background, name, attrs...)
-}
-
-func ruleAndKey(l *line) (name string, attrs []slidegate.Attr, err error) {
-	ev, err := ParseEvent(l.args)
-	if err != nil {
-		return "", nil, fmt.Errorf("want: %s RULE name=value …: %w", l.verb, err)
-	}
-	return ev.Name, ev.Attrs, nil
-}
-
-// refund gives back a decision that was labelled: check … as LABEL.
-func (s *script) refund(l *line) (answer, error) {
-	if len(l.args) != 1 {
-		return answer{}, errors.New("want: refund LABEL")
-	}
-	id, ok := s.labels[l.args[0]]
-	if !ok {
-		return answer{}, fmt.Errorf("no check was labelled: … as %s", l.args[0])
-	}
-	given, err := s.gate.Refund(background, id)
-	if given {
-		return answer{words: []string{"given"}}, err
-	}
-	return answer{words: []string{"nothing"}}, err
 }

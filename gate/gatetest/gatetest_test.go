@@ -157,7 +157,7 @@ func TestRunReports(t *testing.T) {
 	got := runRecorded(filepath.Dir(path))
 	want := []string{
 		path + ":2: at 0s check e k=1 -> reject\n\texpected: reject\n\t     got: allow remaining=1",
-		path + `:3: unknown word "chek"; a line is rules, start, or at TIME check, query, refund or reset`,
+		path + `:3: unknown word "chek"; a line is rules, start, or at TIME check, report, query, refund, release, renew, reset or unlock`,
 	}
 	if strings.Join(got.errors, "\n") != strings.Join(want, "\n") || got.fatals != nil {
 		t.Errorf("got  %q, %q\nwant %q", got.errors, got.fatals, want)

@@ -12,6 +12,9 @@ import (
 
 // checkWant reports what is wrong with what a line wants.
 func (l *line) checkWant() error {
+	if n := len(l.want); l.verb == "report" && n > 1 && l.want[n-2] == "of" && !strings.Contains(l.want[n-1], "=") {
+		return fmt.Errorf("of %s stands in front of the arrow: report … of %s -> …", l.want[n-1], l.want[n-1])
+	}
 	if n := len(l.want); l.verb == "check" && n > 1 && l.want[n-2] == "as" && !strings.Contains(l.want[n-1], "=") && l.want[n-1] != "never" {
 		return fmt.Errorf("as %s stands in front of the arrow: check … as %s -> …", l.want[n-1], l.want[n-1])
 	}
@@ -19,7 +22,7 @@ func (l *line) checkWant() error {
 		return err
 	}
 	for _, w := range l.want {
-		name, value, named := strings.Cut(w, "=")
+		name, value, named := cutPair(w)
 		if !named {
 			continue
 		}
@@ -61,14 +64,14 @@ func unquoted(want []string) error {
 // checkArgs reports what belongs behind an arrow and stands in front of where
 // it would be.
 func (l *line) checkArgs() error {
-	if l.verb != "check" && l.verb != "query" {
+	if l.verb != "check" && l.verb != "query" && l.verb != "report" {
 		return nil
 	}
 	for _, w := range l.args {
 		if text, ok := strings.CutPrefix(w, "->"); ok {
 			return fmt.Errorf("%q: a blank stands behind the arrow: -> %s", w, text)
 		}
-		name, _, named := strings.Cut(w, "=")
+		name, _, named := cutPair(w)
 		expectation := isAction(w) || named && strings.Contains(name, "[") && known(name)
 		if expectation && !l.arrow && w != l.args[0] {
 			return fmt.Errorf("%q: what must come back stands behind an arrow: -> %s", w, quote(w))

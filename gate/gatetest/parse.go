@@ -221,7 +221,8 @@ func formatDuration(d time.Duration) string {
 }
 
 // ParseEvent reads an event as scripts and command lines write it: a name, then
-// attributes as name=value, and cost=N. A value that is a number in the grammar
+// attributes as name=value, cost=N, passed=NAME for a challenge that was met
+// (several with commas between them), and outcome=success or outcome=failure. A value that is a number in the grammar
 // of JSON is a number, everything else a text.
 //
 //	sms.send phone=13800000000 ip=192.0.2.9
@@ -244,7 +245,13 @@ func ParseEvent(words []string) (slidegate.Event, error) {
 				return ev, fmt.Errorf("%q: a cost is a whole number", w)
 			}
 			ev.Cost = slidegate.CostOf(n)
-		case name == "outcome" || name == "passed" || name == "id" || name == "decision" || name == "time":
+		case name == "passed":
+			ev.Passed = append(ev.Passed, strings.Split(value, ",")...)
+		case name == "outcome":
+			if ev.Outcome, ok = slidegate.ParseOutcome(value); !ok {
+				return ev, fmt.Errorf("%q: an outcome is success or failure", w)
+			}
+		case name == "id" || name == "decision" || name == "time":
 			return ev, fmt.Errorf("%q: %s cannot be given here", w, name)
 		default:
 			ev.Attrs = append(ev.Attrs, ParseAttr(name, value))

@@ -2,6 +2,7 @@ package gatetest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,6 +39,16 @@ func (a *answer) value(name, want string) (value string, ok bool) {
 		return "", false
 	}
 	return windowValue(base, w)
+}
+
+// cutPair cuts a word into the name and the value of what is wanted. A limit between
+// brackets may hold an equals sign, in its condition.
+func cutPair(word string) (name, value string, ok bool) {
+	from := strings.IndexAny(word, "[=")
+	if to := strings.LastIndex(word, "]="); from >= 0 && word[from] == '[' && to > from {
+		return word[:to+1], word[to+2:], true
+	}
+	return strings.Cut(word, "=")
 }
 
 // list returns the windows that a name is about.
@@ -126,7 +137,7 @@ func rulesWith(ws []slidegate.WindowState, limit string) []string {
 // doubt reports a name that fits windows of several rules.
 func (a *answer) doubt(want []string) error {
 	for _, w := range want {
-		name, value, _ := strings.Cut(w, "=")
+		name, value, _ := cutPair(w)
 		var limits []string
 		ws := a.list(name)
 		if _, inside, bracket := strings.Cut(name, "["); bracket {
@@ -148,21 +159,85 @@ func (a *answer) doubt(want []string) error {
 	return nil
 }
 
-// note says what may be the reason why an answer does not hold: a name that
-// meets no window, an event that met no rule.
-func (a *answer) note(want []string) string {
-	for _, w := range want {
-		name, _, _ := strings.Cut(w, "=")
-		_, inside, bracket := strings.Cut(name, "[")
-		limit := strings.TrimSuffix(inside, "]")
-		if !bracket || a.window(limit) != nil || len(a.windows)+len(a.shadow) == 0 {
+// misnamed reports a window that a line asks for and that its rules do not have: all
+// rules that are in force, or the one of a query. What an override calls a window is
+// known from when it first came back.
+func (s *script) misnamed(l *line, a *answer) error {
+	for _, w := range slices.Concat(a.windows, a.shadow) {
+		s.seen[qualify(&w)] = true
+	}
+	for _, w := range l.want {
+		limit, missing := a.missing(w)
+		if !missing {
 			continue
 		}
-		var all []string
-		for _, w := range slices.Concat(a.windows, a.shadow) {
-			all = append(all, quote(qualify(&w)))
+		all := s.windows(l)
+		if slices.ContainsFunc(all, func(w slidegate.WindowState) bool { return called(&w, limit) }) {
+			continue
 		}
-		return fmt.Sprintf("there is no window %q; there are %s", limit, strings.Join(all, ", "))
+		if back := slices.Concat(a.windows, a.shadow); len(back) > 0 {
+			all = back // one of these was meant
+		}
+		return fmt.Errorf("%s: there is no window %q; there are %s", quote(w), limit, windowNames(all))
+	}
+	return nil
+}
+
+// windows returns the names of the windows of the rules that a line is about.
+func (s *script) windows(l *line) []slidegate.WindowState {
+	var all []slidegate.WindowState
+	for _, r := range s.plan.Rules() {
+		if l.verb == "query" && r.Name != l.args[0] {
+			continue
+		}
+		for _, limit := range r.All() {
+			all = append(all, slidegate.WindowState{Rule: r.Name, Limit: limit.Text})
+		}
+	}
+	known := map[string]bool{}
+	for i := range all {
+		known[qualify(&all[i])] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.seen)) {
+		of, limit, _ := strings.Cut(name, ": ")
+		if !known[name] && (l.verb != "query" || of == l.args[0]) {
+			all = append(all, slidegate.WindowState{Rule: of, Limit: limit})
+		}
+	}
+	return all
+}
+
+// maxNamed bounds the windows that a message names.
+const maxNamed = 10
+
+// windowNames lists windows for a message.
+func windowNames(ws []slidegate.WindowState) string {
+	var all []string
+	for i := range ws[:min(len(ws), maxNamed)] {
+		all = append(all, quote(qualify(&ws[i])))
+	}
+	if len(ws) > maxNamed {
+		all = append(all, "…")
+	}
+	return strings.Join(all, ", ")
+}
+
+// missing returns the limit of which a word wants the window, and whether that window
+// did not come back.
+func (a *answer) missing(word string) (limit string, missing bool) {
+	name, _, _ := cutPair(word)
+	_, inside, bracket := strings.Cut(name, "[")
+	limit = strings.TrimSuffix(inside, "]")
+	return limit, bracket && a.window(limit) == nil
+}
+
+// note says what may be the reason why an answer does not hold: a window that did
+// not come back, an event that met no rule.
+func (a *answer) note(want []string) string {
+	for _, w := range want {
+		if limit, missing := a.missing(w); missing && len(a.windows)+len(a.shadow) > 0 {
+			return fmt.Sprintf("no window %q came back, but %s", limit, windowNames(slices.Concat(a.windows, a.shadow)))
+		}
 	}
 	if a.why == nil {
 		return ""

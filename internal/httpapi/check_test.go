@@ -46,7 +46,7 @@ func TestCheckShapes(t *testing.T) {
 			{time.Second, " \t\r\n{\"event\" : \"e\", \"attrs\" : {\"k\" : 1}, \"cost\":1}\n ",
 				`{"id":"ID","action":"allow","admitted":true,"windows":[{"rule":"two","limit":"2 per 10s","used":2,"max":2,"remaining":0,"reset_after_us":10000000}]}`},
 			{1500 * time.Microsecond, `{"event":"e","attrs":{"k":"1"}}`,
-				`{"id":"ID","action":"reject","admitted":false,"rule":"two","reason":"limit","message":"Slow down, \u003cfriend\u003e.","retry_after_us":8998500,"windows":[{"rule":"two","limit":"2 per 10s","used":2,"max":2,"remaining":0,"retry_after_us":8998500,"reset_after_us":9998500,"refused":true}]}`},
+				`{"id":"ID","action":"reject","admitted":false,"rule":"two","reason":"limit","message":"Slow down, <friend>.","retry_after_us":8998500,"windows":[{"rule":"two","limit":"2 per 10s","used":2,"max":2,"remaining":0,"retry_after_us":8998500,"reset_after_us":9998500,"refused":true}]}`},
 		},
 		"no rule": {
 			{0, `{"event":"other","attrs":{"k":"1"}}`, `{"id":"ID","action":"allow","admitted":true}`},
@@ -64,7 +64,7 @@ func TestCheckShapes(t *testing.T) {
 			{0, ` [ {"event":"e","attrs":{"k":"1"},"cost":2} , {"event":"e","attrs":{"k":"1"}},{"event":"other"},
 				{"event":"e","attrs":{"k":"2"}}]`,
 				`[{"id":"ID","action":"allow","admitted":true,"windows":[{"rule":"two","limit":"2 per 10s","used":2,"max":2,"remaining":0,"reset_after_us":10000000}]},` +
-					`{"id":"ID","action":"reject","admitted":false,"rule":"two","reason":"limit","message":"Slow down, \u003cfriend\u003e.","retry_after_us":10000000,"windows":[{"rule":"two","limit":"2 per 10s","used":2,"max":2,"remaining":0,"retry_after_us":10000000,"reset_after_us":10000000,"refused":true}]},` +
+					`{"id":"ID","action":"reject","admitted":false,"rule":"two","reason":"limit","message":"Slow down, <friend>.","retry_after_us":10000000,"windows":[{"rule":"two","limit":"2 per 10s","used":2,"max":2,"remaining":0,"retry_after_us":10000000,"reset_after_us":10000000,"refused":true}]},` +
 					`{"id":"ID","action":"allow","admitted":true},` +
 					`{"id":"ID","action":"allow","admitted":true,"windows":[{"rule":"two","limit":"2 per 10s","used":1,"max":2,"remaining":1,"reset_after_us":10000000}]}]`},
 		},
@@ -72,9 +72,9 @@ func TestCheckShapes(t *testing.T) {
 			{0, `{"event":"e","attrs":{"k":"1"},"cost":0}`,
 				`{"id":"ID","action":"allow","admitted":true,"windows":[{"rule":"two","limit":"2 per 10s","used":0,"max":2,"remaining":2}]}`},
 			{0, `{"event":"e","attrs":{"k":"1"},"cost":3}`,
-				`{"id":"ID","action":"reject","admitted":false,"rule":"two","reason":"limit","message":"Slow down, \u003cfriend\u003e.","never":true,"windows":[{"rule":"two","limit":"2 per 10s","used":0,"max":2,"remaining":2,"refused":true,"never":true}]}`},
+				`{"id":"ID","action":"reject","admitted":false,"rule":"two","reason":"limit","message":"Slow down, <friend>.","never":true,"windows":[{"rule":"two","limit":"2 per 10s","used":0,"max":2,"remaining":2,"refused":true,"never":true}]}`},
 			{0, `{"event":"e","attrs":{"k":"1"},"cost":9223372036854775807}`,
-				`{"id":"ID","action":"reject","admitted":false,"rule":"two","reason":"limit","message":"Slow down, \u003cfriend\u003e.","never":true,"windows":[{"rule":"two","limit":"2 per 10s","used":0,"max":2,"remaining":2,"refused":true,"never":true}]}`},
+				`{"id":"ID","action":"reject","admitted":false,"rule":"two","reason":"limit","message":"Slow down, <friend>.","never":true,"windows":[{"rule":"two","limit":"2 per 10s","used":0,"max":2,"remaining":2,"refused":true,"never":true}]}`},
 			{0, `{"event":"ban"}`,
 				`{"id":"ID","action":"reject","admitted":false,"rule":"ban","reason":"limit","never":true,"windows":[{"rule":"ban","limit":"0 per 1m","used":0,"max":0,"remaining":0,"refused":true,"never":true}]}`},
 			{0, `{"event":"e","attrs":{"k":"1"},"cost":2}`,
@@ -99,6 +99,16 @@ func TestCheckShapes(t *testing.T) {
 				`{"id":"ID","action":"allow","admitted":true,"windows":[{"rule":"tried","limit":"1 per 1m","used":1,"max":1,"remaining":0,"reset_after_us":60000000}],"shadow":[{"rule":"tried","limit":"3 per 1m","used":1,"max":3,"remaining":2,"reset_after_us":60000000},{"rule":"hidden","limit":"2 per 1m","used":1,"max":2,"remaining":1,"reset_after_us":60000000}]}`},
 			{0, `{"event":"s","attrs":{"k":"1"},"cost":3}`,
 				`{"id":"ID","action":"reject","admitted":false,"rule":"tried","reason":"limit","never":true,"windows":[{"rule":"tried","limit":"1 per 1m","used":1,"max":1,"remaining":0,"reset_after_us":60000000,"refused":true,"never":true}],"shadow":[{"rule":"tried","limit":"3 per 1m","used":1,"max":3,"remaining":2,"retry_after_us":60000000,"reset_after_us":60000000,"refused":true},{"rule":"hidden","limit":"2 per 1m","used":1,"max":2,"remaining":1,"reset_after_us":60000000,"refused":true,"never":true}]}`},
+		},
+		"milder actions": {
+			{0, `[{"event":"ask"},{"event":"ask"},{"event":"ask","passed":["x","captcha"]}]`,
+				`[{"id":"ID","action":"allow","admitted":true,"windows":[{"rule":"shy","limit":"1 per 1m","used":1,"max":1,"remaining":0,"reset_after_us":60000000}]},` +
+					`{"id":"ID","action":"challenge","admitted":false,"rule":"shy","reason":"limit","message":"Prove it.","with":"captcha","windows":[{"rule":"shy","limit":"1 per 1m","used":1,"max":1,"remaining":0,"retry_after_us":60000000,"reset_after_us":60000000,"refused":true}]},` +
+					`{"id":"ID","action":"allow","admitted":true,"windows":[{"rule":"shy","limit":"1 per 1m","used":1,"max":1,"remaining":0,"retry_after_us":60000000,"reset_after_us":60000000,"refused":true,"yielded":true}]}]`},
+			{0, `[{"event":"talk","cost":2},{"event":"call"},{"event":"call"}]`,
+				`[{"id":"ID","action":"degrade","admitted":true,"rule":"brief","reason":"limit","with":"short","windows":[{"rule":"brief","limit":"1 per 1m","used":0,"max":1,"remaining":1,"refused":true,"yielded":true,"never":true}]},` +
+					`{"id":"ID","action":"allow","admitted":true,"windows":[{"rule":"line","limit":"10 per 1s","used":1,"max":1,"remaining":0,"reset_after_us":100000}]},` +
+					`{"id":"ID","action":"queue","admitted":true,"rule":"line","reason":"limit","message":"Your turn in 1s.","retry_after_us":100000,"windows":[{"rule":"line","limit":"10 per 1s","used":2,"max":1,"remaining":0,"retry_after_us":100000,"reset_after_us":200000}]}]`},
 		},
 		"a part of the key is missing": {
 			{0, `{"event":"strict","attrs":{"k":"1"}}`, `{"id":"ID","action":"reject","admitted":false,"rule":"strict","reason":"missing_key"}`},
@@ -217,12 +227,48 @@ func TestCheckAtTheBounds(t *testing.T) {
 	if n := strings.Count(got, `"action":"allow"`); n != 2 || strings.Count(got, `"action"`) != httpapi.MaxBatch {
 		t.Errorf("%d of %d allowed", n, strings.Count(got, `"action"`))
 	}
-	body := `{"event":"e","attrs":{"k":"3","pad":"` + strings.Repeat("x", httpapi.MaxBody) + `"}}`
-	body = body[:httpapi.MaxBody-3] + `"}}`
-	a.check(t, body)
+	body := `{"event":"e","attrs":{"k":"3","pad":"` + strings.Repeat("x", httpapi.MaxValue) + `"}}`
+	a.check(t, body+strings.Repeat(" ", httpapi.MaxBody-len(body)))
 	if n := a.used(t, "two", "k=1") + a.used(t, "two", "k=2") + a.used(t, "two", "k=3"); n != 4 {
 		t.Errorf("%d were charged, want 4", n)
 	}
+}
+
+// TestAnswersToConcurrentChecks: answers share no memory with those to others, and long
+// ones tell their length.
+func TestAnswersToConcurrentChecks(t *testing.T) {
+	a := newAPI(t)
+	s := httptest.NewServer(a)
+	defer s.Close()
+	defer s.Client().CloseIdleConnections()
+	var wg sync.WaitGroup
+	for n := 1; n <= 64; n *= 2 {
+		wg.Go(func() {
+			event := fmt.Sprintf(`{"event":"both","attrs":{"k":"%d","ip":"192.0.2.%d"},"cost":4}`, n, n)
+			for range 20 {
+				resp, err := s.Client().Post(s.URL+"/v1/check", "application/json", strings.NewReader("["+strings.Repeat(event+",", n-1)+event+"]"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var ds []struct {
+					ID, Action string
+					Windows    []struct{ Rule string }
+				}
+				err = json.NewDecoder(resp.Body).Decode(&ds)
+				resp.Body.Close()
+				if err != nil || len(ds) != n || resp.ContentLength < int64(n)*400 {
+					t.Errorf("%d events: %d, %v, %d bytes", n, len(ds), err, resp.ContentLength)
+				}
+				for _, d := range ds {
+					if d.Action != "reject" || len(d.ID) < 20 || len(d.Windows) != 3 || d.Windows[2].Rule != "both-ip" {
+						t.Errorf("%d events: %+v", n, d)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // A client that has closed its side of the connection after the request still

@@ -1,177 +1,236 @@
-// Package httpapi answers checks over HTTP and JSON.
+// Package httpapi is the engine over HTTP and JSON.
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/slidegate/slidegate"
 	"github.com/slidegate/slidegate/gate"
 )
 
-// Bounds of a request.
-const (
-	// MaxBody is how many bytes the body of a request may have.
-	MaxBody = 1 << 20
-	// MaxBatch is how many events an array may hold.
-	MaxBatch = 1000
-	// MaxAttrs is how many attributes an event may have.
-	MaxAttrs = 100
-)
-
 // New returns the handler of the API for g:
 //
-//	POST /v1/check  one event, or an array of them: one decision each
-//	GET  /healthz   "ok" as long as the process serves
+//	POST   /v1/check           one event, an array of them, or a stream: one decision each
+//	GET    /v1/auth            one event from the query, for proxies: 200 or a status that denies
+//	POST   /v1/report          what happened: one event, or an array of them
+//	POST   /v1/refund          gives back what the decision with this id charged
+//	POST   /v1/release         ends what it has in flight
+//	POST   /v1/renew           lets that stay for another hold
+//	POST   /v1/explain         what a check would do and why; records nothing
+//	GET    /v1/rules           the rules in force
+//	GET    /v1/windows/{rule}  how the windows of a rule stand for ?key=NAME=VALUE
+//	DELETE /v1/windows/{rule}  empties them
+//	GET    /v1/locks           the locks that hold
+//	DELETE /v1/locks           lifts one
+//	GET    /v1/top             what is going on: rules, and the keys that are refused most
+//	POST   /v1/reload          reads the rules again
+//	GET    /metrics            numbers for Prometheus
+//	GET    /version            which build this is
+//	GET    /healthz            "ok" as long as the process serves
+//	GET    /readyz             whether it wants requests
+//	GET    /openapi.json       all of this as OpenAPI
 //
 // A check is answered with 200 whether it is allowed or not. What is wrong with
 // a request is answered with a problem (RFC 9457) and changes nothing.
-func New(g *gate.Gate) http.Handler {
-	a := &api{gate: g}
+func New(g *gate.Gate, o Options) http.Handler {
+	a := &api{gate: g, o: o, limits: o.Limits.whole()}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/check", a.check)
-	mux.HandleFunc("GET /healthz", health)
-	mux.HandleFunc("/v1/check", notAllowed(http.MethodPost))
-	mux.HandleFunc("/healthz", notAllowed(http.MethodGet+", "+http.MethodHead))
+	paths, allowed := []string{}, map[string][]string{}
+	for _, r := range a.routes() {
+		if allowed[r.path] == nil {
+			paths = append(paths, r.path)
+		}
+		allowed[r.path] = append(allowed[r.path], r.method)
+		if r.method == http.MethodGet {
+			allowed[r.path] = append(allowed[r.path], http.MethodHead)
+		}
+		mux.Handle(r.method+" "+r.path, a.guard(r.scope, r.do))
+	}
+	for _, path := range paths {
+		mux.HandleFunc(path, notAllowed(strings.Join(allowed[path], ", ")))
+	}
 	mux.HandleFunc("/", notFound)
-	return mux
+	return sameOrigin(mux)
 }
 
-type api struct{ gate *gate.Gate }
+type api struct {
+	gate   *gate.Gate
+	o      Options
+	limits Limits
+}
+
+// route is one thing that can be asked for, and the scope that it needs; "" for
+// everybody.
+type route struct {
+	method, path, scope string
+	do                  http.HandlerFunc
+}
+
+func (a *api) routes() []route {
+	return []route{
+		{"POST", "/v1/check", Check, a.check},
+		{"GET", "/v1/auth", Check, a.auth},
+		{"POST", "/v1/report", Report, a.report},
+		{"POST", "/v1/refund", Check, a.refund},
+		{"POST", "/v1/release", Check, a.release},
+		{"POST", "/v1/renew", Check, a.renew},
+		{"POST", "/v1/explain", Read, a.explain},
+		{"GET", "/v1/rules", Read, a.rules},
+		{"GET", "/v1/windows/{rule}", Read, a.query},
+		{"DELETE", "/v1/windows/{rule}", Admin, a.reset},
+		{"GET", "/v1/locks", Read, a.locks},
+		{"DELETE", "/v1/locks", Admin, a.unlock},
+		{"GET", "/v1/top", Read, a.top},
+		{"POST", "/v1/reload", Admin, a.reload},
+		{"GET", "/metrics", Read, a.metrics},
+		{"GET", "/version", Read, a.version},
+		{"GET", "/healthz", "", health},
+		{"GET", "/readyz", "", a.ready},
+		{"GET", "/openapi.json", "", document},
+	}
+}
+
+// guard lets a request pass that may use this scope.
+func (a *api) guard(scope string, next http.HandlerFunc) http.Handler {
+	if a.o.Authorize == nil || scope == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if no := a.o.Authorize(r, scope); no != nil {
+			w.Header().Set("WWW-Authenticate", no.Challenge)
+			problem(w, no.Status, no.Detail)
+			return
+		}
+		next(w, r)
+	})
+}
+
+// sameOrigin refuses what a page of another site makes a browser send: the browser
+// may stand where only this machine can connect.
+func sameOrigin(next http.Handler) http.Handler {
+	p := http.NewCrossOriginProtection()
+	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		problem(w, http.StatusForbidden, "a page of another site sent this; the API is not for browsers")
+	}))
+	return p.Handler(next)
+}
 
 func health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, "ok\n")
 }
 
+func (a *api) version(w http.ResponseWriter, _ *http.Request) {
+	answer(w, struct {
+		Version string `json:"version"`
+		Go      string `json:"go"`
+	}{a.o.Version, runtime.Version()})
+}
+
+func (a *api) metrics(w http.ResponseWriter, r *http.Request) {
+	if a.o.Metrics == nil {
+		problem(w, http.StatusNotFound, "this server has no metrics")
+		return
+	}
+	a.o.Metrics.ServeHTTP(w, r)
+}
+
 func (a *api) check(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		problem(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is over %d bytes; send fewer events at once", MaxBody))
-		return
-	case err != nil:
-		problem(w, http.StatusBadRequest, "the body could not be read: "+err.Error())
+	if isStream(r) {
+		a.stream(w, r)
 		return
 	}
-	body = bytes.TrimLeft(body, " \t\r\n")
-	if len(body) == 0 {
-		problem(w, http.StatusBadRequest, `the body is empty; send an event such as {"event":"sms.send","attrs":{"phone":"13800000000"}}`)
+	body, ok := a.readBody(w, r)
+	if !ok {
 		return
 	}
-	if body[0] == '[' {
+	if isArray(body) {
 		a.checkBatch(w, r, body)
 		return
 	}
-	ev, err := decodeEvent(body)
-	if err != nil {
+	one := checks.Get().(*oneCheck)
+	defer one.give()
+	if err := a.checkOne(r, body, one); err != nil {
 		fail(w, err)
 		return
 	}
-	d, err := a.gate.Check(whole(r), ev)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	answer(w, &d)
+	answerDecision(w, &one.d)
 }
 
-func (a *api) checkBatch(w http.ResponseWriter, r *http.Request, body []byte) {
-	var raw []json.RawMessage
-	if err := json.Unmarshal(body, &raw); err != nil {
-		problem(w, http.StatusBadRequest, "the body is not an array of events: "+err.Error())
-		return
+// oneCheck is an event and the decision on it. Who is told of them could keep both,
+// for all that the compiler knows, so they are used again rather than made.
+type oneCheck struct {
+	ev slidegate.Event
+	d  slidegate.Decision
+}
+
+var checks = sync.Pool{New: func() any { return new(oneCheck) }}
+
+// give makes the place free for another request. It keeps no text of this one.
+func (c *oneCheck) give() {
+	*c = oneCheck{}
+	checks.Put(c)
+}
+
+// checkOne decides on the event that a text holds.
+func (a *api) checkOne(r *http.Request, text string, into *oneCheck) (err error) {
+	if into.ev, err = a.decodeEvent(text); err != nil {
+		return err
 	}
-	if len(raw) > MaxBatch {
-		problem(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the array has %d events; at most %d go in one request", len(raw), MaxBatch))
-		return
+	if into.d, err = a.gate.Check(whole(r), into.ev); err != nil {
+		return err
 	}
-	evs := make([]slidegate.Event, len(raw))
-	for i := range raw {
-		ev, err := decodeEvent(raw[i])
-		if err != nil {
-			fail(w, fmt.Errorf("event %d: %w", i, err))
-			return
-		}
-		evs[i] = ev
+	a.decided(&into.ev, &into.d)
+	return nil
+}
+
+// decided tells of a decision, and of the event that it is about.
+func (a *api) decided(ev *slidegate.Event, d *slidegate.Decision) {
+	if a.o.Decided != nil {
+		a.o.Decided(ev, d)
+	}
+}
+
+// readBody reads a body that is not too long, or answers why it does not.
+func (a *api) readBody(w http.ResponseWriter, r *http.Request) (body string, ok bool) {
+	var err error
+	if r.ContentLength > a.limits.Body {
+		err = &http.MaxBytesError{Limit: a.limits.Body}
+	} else if body, err = readAll(http.MaxBytesReader(w, r.Body, a.limits.Body)); err == nil {
+		return body, true
+	}
+	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
+		w.Header().Set("Connection", "close")
+		problem(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is over %d bytes; send less at once", a.limits.Body))
+	} else {
+		problem(w, http.StatusBadRequest, "the body could not be read: "+err.Error())
+	}
+	return "", false
+}
+
+func (a *api) checkBatch(w http.ResponseWriter, r *http.Request, body string) {
+	evs, ok := a.readBatch(w, body)
+	if !ok {
+		return
 	}
 	ds, err := a.gate.CheckBatch(whole(r), evs)
 	if err != nil {
-		fail(w, err)
+		fail(w, numbered(err, len(evs)))
 		return
 	}
-	answer(w, ds)
+	for i := range ds {
+		a.decided(&evs[i], &ds[i])
+	}
+	answerDecisions(w, ds)
 }
 
 // whole returns the context of a decision: one that was begun is made, also for a
 // client that has closed its side of the connection and waits for the answer.
 func whole(r *http.Request) context.Context { return context.WithoutCancel(r.Context()) }
-
-func decodeEvent(data []byte) (slidegate.Event, error) {
-	var ev slidegate.Event
-	// Not json.Unmarshal: it would check the syntax first and say less.
-	if err := ev.UnmarshalJSON(data); err != nil {
-		return ev, err
-	}
-	if n := len(ev.Attrs); n > MaxAttrs {
-		return ev, fmt.Errorf("%w: attrs: %d attributes; at most %d", slidegate.ErrEvent, n, MaxAttrs)
-	}
-	return ev, nil
-}
-
-// answer writes a decision or a list of them.
-func answer(w http.ResponseWriter, v any) {
-	out, err := json.Marshal(v)
-	if err != nil { // cannot happen: decisions hold numbers and texts
-		problem(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(out, '\n'))
-}
-
-// fail answers an error of the engine: a bad event is the caller's fault.
-func fail(w http.ResponseWriter, err error) {
-	switch {
-	case errors.Is(err, slidegate.ErrEvent):
-		problem(w, http.StatusBadRequest, strings.ReplaceAll(err.Error(), "\n", "; ")) // joined errors
-	case errors.Is(err, slidegate.ErrClosed):
-		problem(w, http.StatusServiceUnavailable, "the server is closing")
-	default:
-		problem(w, http.StatusInternalServerError, err.Error())
-	}
-}
-
-// problem writes an RFC 9457 problem.
-func problem(w http.ResponseWriter, status int, detail string) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	out, err := json.Marshal(struct {
-		Type   string `json:"type"`
-		Title  string `json:"title"`
-		Status int    `json:"status"`
-		Detail string `json:"detail"`
-	}{"about:blank", http.StatusText(status), status, detail})
-	if err != nil {
-		return // unreachable: texts and a number
-	}
-	_, _ = w.Write(append(out, '\n'))
-}
-
-func notAllowed(allow string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Allow", allow)
-		problem(w, http.StatusMethodNotAllowed, fmt.Sprintf("%s %s: use %s", r.Method, r.URL.Path, allow))
-	}
-}
-
-func notFound(w http.ResponseWriter, r *http.Request) {
-	problem(w, http.StatusNotFound, r.URL.Path+": there are POST /v1/check and GET /healthz")
-}

@@ -37,7 +37,23 @@ func newAPI(t testing.TB) *api {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = a.gate.Close() })
-	a.Handler = httpapi.New(a.gate)
+	a.Handler = httpapi.New(a.gate, httpapi.Options{})
+	return a
+}
+
+// serving is the handler on the rules of a text.
+func serving(t testing.TB, rules string) *api {
+	t.Helper()
+	f, err := rulefile.Parse("rules.yaml", "", []byte("version: 1\n"+rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &api{}
+	if a.gate, err = gate.New(f.Plan, gate.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.gate.Close() })
+	a.Handler = httpapi.New(a.gate, httpapi.Options{})
 	return a
 }
 

@@ -11,12 +11,18 @@ import "slices"
 type Params struct {
 	Algorithm                 string
 	Max, Size, Burst, Buckets int64
+	// Wait and MaxQueue make a queue of gcra: how long one may wait, and how
+	// many units.
+	Wait, MaxQueue int64
+	// Period tells the windows of a calendar: the one that now lies in.
+	Period func(now int64) (start, end int64)
 }
 
 // Result is the answer to a check: how the window stands after it.
 type Result struct {
 	OK, Never                     bool
 	Used, Remaining, Retry, Reset int64
+	Wait                          int64 // of an admitted place in a queue
 }
 
 // Window is one window under a naive algorithm.
@@ -25,6 +31,16 @@ type Window interface {
 	Check(p Params, now, cost int64) Result
 	// Record judges cost at now and charges it even if it does not fit.
 	Record(p Params, now, cost int64) Result
+}
+
+// Charges is a window that knows its charges by names, so that they can be given
+// back.
+type Charges interface {
+	Window
+	// Name names the last charge.
+	Name(id int64)
+	// Refund takes a charge out, if it still counts, and reports whether it did.
+	Refund(p Params, now, id int64) bool
 }
 
 // New returns an empty window.
@@ -36,8 +52,12 @@ func New(algorithm string) Window {
 		return &Buckets{total: map[int64]int64{}}
 	case "gcra":
 		return &Meter{}
-	case "fixed":
+	case "fixed", "calendar":
 		return &Fixed{}
+	case "sliding_counter":
+		return &Weighted{}
+	case "inflight":
+		return &Holders{}
 	case "events":
 		return &Events{}
 	}
@@ -247,11 +267,16 @@ func (w *Buckets) Record(p Params, now, cost int64) Result {
 }
 
 // Meter is a queue of work: each unit takes T, and a burst of units may wait.
-// It remembers only when the queue will be empty.
+// It remembers when the queue will be empty, and who stands in it.
 type Meter struct {
-	empty int64
-	begun bool
+	empty  int64
+	begun  bool
+	places []place // in order
+	held   int64   // how far ahead instants were handed out
 }
+
+// place is who holds a place in the queue, and for how long.
+type place struct{ id, takes int64 }
 
 func (p Params) unit() int64 { return (p.Size + p.Max - 1) / p.Max }
 
@@ -260,14 +285,31 @@ func (w *Meter) work(p Params, now int64) int64 {
 	if p.Max == 0 || !w.begun || w.empty <= now {
 		return 0
 	}
-	// A clock that stepped back or a burst that was lowered cuts it.
-	return int64(min(ago(w.empty, now), uint64(p.Burst*p.unit())))
+	// A clock that stepped back or a burst that was lowered cuts it, but no instant
+	// that was handed out.
+	return int64(min(ago(w.empty, now), uint64(max(p.Burst*p.unit()+p.longest(), w.held))))
 }
+
+// longest returns how long one may wait.
+func (p Params) longest() int64 { return min(p.Wait, p.MaxQueue*p.unit()) }
 
 // cut makes a shorter queue stay so.
 func (w *Meter) cut(p Params, now, cost int64) {
 	if work := w.work(p, now); p.Max > 0 && cost > 0 && work > 0 {
+		if w.empty != now+work {
+			w.places = nil // nobody knows any more whose places are left
+		}
 		w.empty = now + work
+	}
+}
+
+// hold notes how far ahead a charge may hand out an instant.
+func (w *Meter) hold(p Params, now int64) {
+	if w.work(p, now) == 0 {
+		w.held = 0
+	}
+	if p.longest() > 0 {
+		w.held = max(w.held, p.Burst*p.unit()+p.longest())
 	}
 }
 
@@ -278,8 +320,15 @@ func (w *Meter) judge(p Params, now, cost int64) Result {
 	work := w.work(p, now)
 	r := answer(p.Burst, (work+p.unit()-1)/p.unit(), cost)
 	r.Reset = work
-	if !r.OK && !r.Never {
-		r.Retry = work + cost*p.unit() - p.Burst*p.unit()
+	if r.Never = (cost-p.Burst)*p.unit() > p.longest(); r.Never {
+		return r
+	}
+	wait := max(0, work+cost*p.unit()-p.Burst*p.unit())
+	r.OK = wait <= p.longest()
+	if r.OK {
+		r.Wait = wait
+	} else {
+		r.Retry = wait - p.longest()
 	}
 	return r
 }
@@ -289,7 +338,9 @@ func (w *Meter) Check(p Params, now, cost int64) Result {
 	r := w.judge(p, now, cost)
 	w.cut(p, now, cost)
 	if r.OK && cost > 0 {
+		w.hold(p, now)
 		w.empty, w.begun = now+w.work(p, now)+cost*p.unit(), true
+		w.places = append(w.places, place{takes: cost * p.unit()})
 		r = merge(r, w.judge(p, now, 0))
 	}
 	return r
@@ -300,21 +351,47 @@ func (w *Meter) Record(p Params, now, cost int64) Result {
 	r := w.judge(p, now, cost)
 	w.cut(p, now, cost)
 	if p.Max > 0 && cost > 0 {
-		work := min(p.Burst*p.unit(), w.work(p, now)+min(cost, p.Burst)*p.unit())
+		w.hold(p, now)
+		before := w.work(p, now)
+		work := max(before, min(p.Burst*p.unit(), before+min(cost, p.Burst)*p.unit()))
 		w.empty, w.begun = now+work, true
+		w.places = append(w.places, place{takes: work - before})
 	}
 	return after(r, w.judge(p, now, cost), w.judge(p, now, 0))
+}
+
+// Name names the last place.
+func (w *Meter) Name(id int64) { w.places[len(w.places)-1].id = id }
+
+// Refund gives back the last place, or what is left of it, and no other.
+func (w *Meter) Refund(_ Params, now, id int64) bool {
+	n := len(w.places)
+	if n == 0 || w.places[n-1].id != id || w.empty <= now {
+		return false
+	}
+	w.empty -= min(w.places[n-1].takes, w.empty-now)
+	w.places = w.places[:n-1]
+	return true
 }
 
 // Fixed is the hits of the window that now lies in.
 type Fixed struct{ period, count int64 }
 
-// live returns the window that now lies in and its count.
-func (w *Fixed) live(p Params, now int64) Fixed {
-	period := now / p.Size
+// period returns the aligned window that now lies in, and when it ends.
+func (p Params) period(now int64) (period, end int64) {
+	if p.Period != nil {
+		return p.Period(now)
+	}
+	period = now / p.Size
 	if now%p.Size < 0 {
 		period--
 	}
+	return period, period*p.Size + p.Size
+}
+
+// live returns the window that now lies in and its count.
+func (w *Fixed) live(p Params, now int64) Fixed {
+	period, _ := p.period(now)
 	if period > w.period {
 		return Fixed{period: period}
 	}
@@ -324,12 +401,12 @@ func (w *Fixed) live(p Params, now int64) Fixed {
 func (w *Fixed) judge(p Params, now, cost int64) Result {
 	live := w.live(p, now)
 	r := answer(p.Max, live.count, cost)
-	end := p.Size - (now - live.period*p.Size)
+	_, end := p.period(now)
 	if live.count > 0 {
-		r.Reset = end
+		r.Reset = end - now
 	}
 	if !r.OK && !r.Never {
-		r.Retry = end
+		r.Retry = end - now
 	}
 	return r
 }

@@ -30,6 +30,7 @@ type csvHeader struct {
 // csvParser reads rows of a table.
 type csvParser struct {
 	event  string
+	clock  *wallClock
 	header csvHeader
 	fields []csvField
 }
@@ -45,7 +46,7 @@ func (p *csvParser) parse(record string, rec *Record) (TimeKind, error) {
 	if len(p.fields) != len(h.names) {
 		return KindNone, fmt.Errorf("%d fields where the header has %d", len(p.fields), len(h.names))
 	}
-	micros, kind, err := parseTime(p.fields[h.time].text)
+	micros, kind, err := p.clock.parse(p.fields[h.time].text)
 	if err != nil {
 		return KindNone, fmt.Errorf("the column %s: %w", printable(h.names[h.time], 40), err)
 	}

@@ -14,6 +14,7 @@ import (
 //	4 bytes  length of what follows
 //	8 bytes  time in microseconds since 1970
 //	varint   cost plus 1, 0 for the zero Cost
+//	1 byte   outcome
 //	name     of the file
 //	varint   line
 //	name     of the event
@@ -21,6 +22,8 @@ import (
 //	    name     of the attribute
 //	    varint   length of the text, times 2, plus 1 for a number
 //	    bytes    the text, or the number as it was spelled
+//	varint   number of challenges that were met, and for each
+//	    name     of the challenge
 //
 // A name is its number in the table of names plus 1, or 0, its length and its
 // bytes where the table is full or the name long.
@@ -49,6 +52,7 @@ func (c *codec) append(b []byte, rec *Record) []byte {
 	} else {
 		b = binary.AppendUvarint(b, uint64(cost.Units())+1)
 	}
+	b = append(b, byte(rec.Event.Outcome))
 	b = c.appendName(b, rec.File)
 	b = binary.AppendUvarint(b, uint64(rec.Line))
 	b = c.appendName(b, rec.Event.Name)
@@ -63,6 +67,10 @@ func (c *codec) append(b []byte, rec *Record) []byte {
 		}
 		b = binary.AppendUvarint(b, tag)
 		b = append(b, text...)
+	}
+	b = binary.AppendUvarint(b, uint64(len(rec.Event.Passed)))
+	for _, name := range rec.Event.Passed {
+		b = c.appendName(b, name)
 	}
 	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-lengthSize))
 	return b
@@ -108,10 +116,10 @@ func (c *codec) read(b []byte, rec *Record) error {
 		return errDamaged
 	}
 	d := decoder{codec: c, b: b[lengthSize+timeSize:], text: string(b[lengthSize+timeSize:])}
-	cost := d.number()
+	cost, outcome := d.number(), slidegate.Outcome(d.number())
 	rec.File = d.name()
 	rec.Line = int(d.number())
-	e := slidegate.Event{Attrs: rec.Event.Attrs[:0], Time: time.UnixMicro(recordTime(b)).UTC()}
+	e := slidegate.Event{Attrs: rec.Event.Attrs[:0], Outcome: outcome, Time: time.UnixMicro(recordTime(b)).UTC()}
 	if cost > 0 {
 		e.Cost = slidegate.CostOf(int64(cost - 1))
 	}
@@ -127,6 +135,9 @@ func (c *codec) read(b []byte, rec *Record) error {
 			}
 		}
 		e.Attrs = append(e.Attrs, slidegate.Attr{Name: name, Value: value})
+	}
+	for n := d.number(); n > 0 && !d.bad; n-- {
+		e.Passed = append(e.Passed, d.name())
 	}
 	rec.Event = e
 	if d.bad {

@@ -18,7 +18,25 @@ const (
 	FormatJSON
 	// FormatCSV is a table with a header line.
 	FormatCSV
+	// FormatSyslog is lines of syslog, of RFC 3164 or RFC 5424.
+	FormatSyslog
+	// FormatSSHD is lines of syslog in which sshd tells of logins.
+	FormatSSHD
+	// FormatPattern is lines that match the expression in [Options].
+	FormatPattern
 )
+
+// formatChoices are the names of formats as a sentence has them.
+const formatChoices = "auto, combined, json, csv, syslog or sshd"
+
+// FormatNames returns the formats that have a name.
+func FormatNames() []string {
+	var names []string
+	for f := range FormatPattern {
+		names = append(names, f.String())
+	}
+	return names
+}
 
 // String returns the format as it is written on the command line.
 func (f Format) String() string {
@@ -31,19 +49,26 @@ func (f Format) String() string {
 		return "json"
 	case FormatCSV:
 		return "csv"
+	case FormatSyslog:
+		return "syslog"
+	case FormatSSHD:
+		return "sshd"
+	case FormatPattern:
+		return "lines by a regular expression"
 	default:
 		return fmt.Sprintf("format(%d)", uint8(f))
 	}
 }
 
-// ParseFormat reads the name of a format: auto, combined, json or csv.
+// ParseFormat reads the name of a format: auto, combined, json, csv, syslog or
+// sshd. What is no name may be a regular expression: see [IsPattern].
 func ParseFormat(text string) (Format, error) {
-	for f := FormatAuto; f <= FormatCSV; f++ {
+	for f := range FormatPattern {
 		if text == f.String() {
 			return f, nil
 		}
 	}
-	return FormatAuto, fmt.Errorf("unknown format %q: choose auto, combined, json or csv", shorten(text, 40))
+	return FormatAuto, fmt.Errorf("unknown format %s: choose %s, or a regular expression with named groups, such as '^(?P<time>\\S+) (?P<ip>\\S+)'", printable(text, 40), formatChoices)
 }
 
 // detectLines is how many lines that are not empty are looked at before the
@@ -66,7 +91,9 @@ func detect(head string, final bool, timeField string) (Format, error) {
 		}
 		line = strings.TrimSpace(line)
 		if line != "" {
-			if f := formatOfLine(line); f != FormatAuto {
+			if f := formatOfLine(line); f == FormatSSHD {
+				return detectSSHD(rest, final), nil
+			} else if f != FormatAuto {
 				return f, nil
 			}
 			if seen == 0 {
@@ -88,10 +115,35 @@ func detect(head string, final bool, timeField string) (Format, error) {
 	return FormatAuto, unknownFormat(first, timeField)
 }
 
+// detectSSHD says whether the lines behind one of sshd are of sshd too. Of a log
+// in which others write as well, those must not be lost.
+func detectSSHD(head string, final bool) Format {
+	for range detectLines - 1 {
+		line, rest, whole := strings.Cut(head, "\n")
+		if !whole && !final {
+			return FormatAuto
+		}
+		if line = strings.TrimSpace(line); line != "" && formatOfLine(line) != FormatSSHD {
+			return FormatSyslog
+		}
+		if !whole {
+			break
+		}
+		head = rest
+	}
+	return FormatSSHD
+}
+
 // formatOfLine returns the format that one line gives away by itself.
 func formatOfLine(line string) Format {
 	if line[0] == '{' {
 		return FormatJSON
+	}
+	// Before access logs, of which syslog may carry the lines.
+	if syslog, sshd := looksLikeSyslog(line); sshd {
+		return FormatSSHD
+	} else if syslog {
+		return FormatSyslog
 	}
 	var p combinedParser
 	var rec Record
@@ -117,5 +169,5 @@ func unknownFormat(first, timeField string) error {
 	if h, err := parseHeader(first, timeField); err != nil && len(h.names) > 1 {
 		return fmt.Errorf("cannot tell the format: the file begins with %s; as a table: %w", text, err)
 	}
-	return fmt.Errorf("cannot tell the format: the file begins with %s; name it with --format combined, json or csv", text)
+	return fmt.Errorf("cannot tell the format: the file begins with %s; name it with --format combined, json, csv, syslog or sshd, or give --format a regular expression with named groups", text)
 }

@@ -6,14 +6,14 @@ import (
 )
 
 func TestParseFormat(t *testing.T) {
-	for _, want := range []Format{FormatAuto, FormatCombined, FormatJSON, FormatCSV} {
+	for _, want := range []Format{FormatAuto, FormatCombined, FormatJSON, FormatCSV, FormatSyslog, FormatSSHD} {
 		if got, err := ParseFormat(want.String()); got != want || err != nil {
 			t.Errorf("ParseFormat(%q) = %v, %v", want.String(), got, err)
 		}
 	}
 	for _, text := range []string{"", "JSON", "ndjson", "csv ", "x\x1b[31m"} {
 		_, err := ParseFormat(text)
-		if err == nil || !strings.Contains(err.Error(), "choose auto, combined, json or csv") {
+		if err == nil || !strings.Contains(err.Error(), "choose auto, combined, json, csv, syslog or sshd, or a regular expression") {
 			t.Errorf("ParseFormat(%q): %v, want the choices", text, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "\x1b") {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slidegate/slidegate"
 )
 
 // generated makes logs: the same bytes for the same seed.
@@ -99,6 +101,12 @@ func show(rec *Record) string {
 	if n := rec.Event.Cost.Units(); n != 1 {
 		fmt.Fprintf(&b, " cost=%d", n)
 	}
+	if passed := rec.Event.Passed; passed != nil {
+		fmt.Fprintf(&b, " passed=%q", passed)
+	}
 	fmt.Fprintf(&b, " @%d", rec.Event.Time.UnixMicro())
+	if o := rec.Event.Outcome; o != slidegate.Unknown {
+		fmt.Fprintf(&b, " outcome=%s", o)
+	}
 	return b.String()
 }

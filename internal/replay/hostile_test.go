@@ -35,11 +35,19 @@ func TestHostileLinesCostLittle(t *testing.T) {
 		"JSON name":             `{"time":1,"` + fill("n"),
 		"digits as a time":      `{"time":` + fill("9") + `}`,
 		"fraction of a time":    `{"time":"2026-03-01T10:00:00.` + fill("9"),
+		"syslog data":           "1 2026-11-30T21:00:01Z h a - - " + fill(`[x k="\]"]`),
+		"syslog tag":            "Nov 30 21:00:01 h " + fill("a["),
+		"a login over again":    sshdLine("Failed password for ") + fill(" from 192.0.2.1 port 22 ssh2") + "x",
+		"repeated over again":   sshdLine("") + fill("message repeated 2 times: [ "),
 	} {
 		line = line[:min(len(line), maxLine)]
-		for _, format := range []Format{FormatAuto, FormatCombined, FormatJSON, FormatCSV} {
+		for _, format := range []Format{FormatAuto, FormatCombined, FormatJSON, FormatCSV, FormatSyslog, FormatSSHD, FormatPattern} {
+			opt := Options{Format: format, Year: 2026}
+			if format == FormatPattern {
+				opt.Pattern = pattern(t, `^(?P<a>.*) (?P<time>\S+) (?P<b>.*)$`, "")
+			}
 			t.Run(name+" as "+format.String(), func(t *testing.T) {
-				_, _, _ = readAll(t, line+"\n", Options{Format: format})
+				_, _, _ = readAll(t, line+"\n", opt)
 			})
 		}
 	}
@@ -74,6 +82,10 @@ func TestBrokenLines(t *testing.T) {
 		`192.0.2.1 - al\"ice ` + stamp + ` "GET /a?b=c HTTP/1.1" 200 512 "https://ref.example/\x41" "curl/8.5"`,
 		`{"event":"login","attrs":{"a":"x\u0041","o":{"n":-1.5e3},"l":[1,{}]},"cost":2,"time":"2026-03-01T10:00:00.5+01:00"}`,
 		`{"ts":1770000000.25,"b":true,"n":null,"o":{"p":{"q":"r"}},"event":"x"}`,
+		`<34>Nov 30 21:00:01 host app[123]: text`,
+		`<165>1 2026-11-30T22:00:01.000003+01:00 host app 8710 ID47 [x@1 k="a\]]" l="\""][y] text`,
+		`Nov 30 21:00:01 h sshd[7]: Failed password for invalid user a b from 192.0.2.1 port 4711 ssh2`,
+		`2026-11-30T21:00:01+0000 h sshd-session[7]: message repeated 2 times: [ Invalid user x from 2001:db8::1 port 22]`,
 	} {
 		var broken []string
 		for i := range good {
@@ -83,7 +95,7 @@ func TestBrokenLines(t *testing.T) {
 			}
 		}
 		for _, line := range broken {
-			r, err := Open([]string{"-"}, strings.NewReader(line), Options{Format: formatOf(good)})
+			r, err := Open([]string{"-"}, strings.NewReader(line), Options{Format: formatOf(good), Year: 2026})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,8 @@ const (
 type jsonField struct {
 	// name is made of the names on the way to the member, joined by dots.
 	name string
-	// text is a text decoded, a number as it was spelled, true or false.
+	// text is a text decoded, a number or an array as it was spelled, true or
+	// false.
 	text string
 	kind jsonKind
 	// nested: the member is not one of the line's own object.
@@ -187,10 +188,12 @@ func (j *jsonScanner) value(depth int, keep bool) (text string, kind jsonKind, e
 		if depth+1 > maxDepth {
 			return "", jsonArray, errTooDeep
 		}
-		return "", jsonArray, j.list(']', "array", func() error {
+		from := j.at
+		err = j.list(']', "array", func() error {
 			_, _, err := j.value(depth+1, false)
 			return err
 		})
+		return j.s[from:j.at], jsonArray, err
 	}
 	for _, word := range [...]string{"true", "false", "null"} {
 		if strings.HasPrefix(j.s[j.at:], word) {

@@ -48,6 +48,10 @@ func TestJSON(t *testing.T) {
 		{name: "own shape, least", line: `{"attrs":{},` + at + `}`, want: `http`},
 		{name: "own shape, cost 0", line: `{"attrs":{},"cost":0,` + at + `}`, want: `http cost=0`},
 		{name: "own shape, cost null", line: `{"attrs":{},"cost":null,` + at + `}`, want: `http`},
+		{name: "own shape, passed", line: `{"attrs":{},"passed":["captcha", "\u00e9\"" ],` + at + `}`, want: `http passed=["captcha" "é\""]`},
+		{name: "own shape, nothing passed", line: `{"attrs":{},"passed":[ ],` + at + `}`, want: `http`},
+		{name: "own shape, passed null", line: `{"attrs":{},"passed":null,` + at + `}`, want: `http`},
+		{name: "passed as an attribute", line: `{"passed":"x","l":["y"],` + at + `}`, want: `http passed=x`},
 		{name: "own shape, nested", line: `{"attrs":{"geo":{"country":"DE"},"l":[1],"b":true},` + at + `}`, want: `http geo.country=DE b=true`},
 		{name: "own shape, time among the attributes", line: `{"attrs":{"ts":1772359200,"a":"b"}}`, timeField: "attrs.ts", want: `http a=b`},
 		{name: "attrs that is no object", line: `{"attrs":"x","cost":-1,` + at + `}`, want: `http attrs=x cost=#-1`},
@@ -118,8 +122,13 @@ func TestJSONErrors(t *testing.T) {
 		{"own shape, half a cost", `{"time":1,"attrs":{},"cost":1.5}`, `the cost "1.5"`},
 		{"own shape, cost as a text", `{"time":1,"attrs":{},"cost":"1"}`, `the cost "1"`},
 		{"own shape, cost too large", `{"time":1,"attrs":{},"cost":9223372036854775808}`, `the cost "9223372036854775808"`},
+		{"own shape, passed is no list", `{"time":1,"attrs":{},"passed":"captcha"}`, "the field passed is no list of texts"},
+		{"own shape, passed holds none", `{"time":1,"attrs":{},"passed":["a",1]}`, "the field passed is no list of texts"},
+		{"own shape, passed holds a list", `{"time":1,"attrs":{},"passed":[["a"]]}`, "the field passed is no list of texts"},
+		{"own shape, passed holds an empty text", `{"time":1,"attrs":{},"passed":[""]}`, "the field passed is no list of texts"},
+		{"own shape, too many passed", `{"time":1,"attrs":{},"passed":["a"` + strings.Repeat(`,"a"`, maxAttrs) + `]}`, "more than 1000 fields"},
 		{"own shape, misspelled", `{"time":1,"attrs":{},"cots":1}`, `unknown field "cots" beside attrs`},
-		{"own shape, not yet replayed", `{"time":1,"attrs":{},"outcome":"failure"}`, `unknown field "outcome"`},
+		{"own shape, no outcome", `{"time":1,"event":"e","attrs":{},"outcome":"failed"}`, `the field outcome is neither "success" nor "failure"`},
 		{"own shape, a dot beside it", `{"time":1,"attrs":{},"attrs.a":1}`, `unknown field "attrs.a"`},
 		{"own shape, event is no text", `{"time":1,"attrs":{},"event":5}`, "event is no text"},
 		{"own shape, empty event", `{"time":1,"attrs":{},"event":""}`, "name is empty"},
@@ -163,6 +172,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add(strings.TrimSpace(line))
 	}
 	f.Add(`{"event":"a","attrs":{"b":{"c":[1,{"d":null}]},"e":1e5},"cost":3,"time":"2026-03-01T10:00:00Z"}`)
+	f.Add(`{"attrs":{},"passed":["captcha","\n"],"ts":17}`)
 	f.Add(`{"ts":1700000000.5,"\ud83d\ude00":"\u0000","a":{},"b":[]}`)
 	f.Fuzz(func(t *testing.T, line string) {
 		var s jsonScanner

@@ -19,6 +19,7 @@ const attrsPrefix = "attrs."
 type jsonParser struct {
 	event     string
 	timeField string
+	clock     *wallClock
 	scanner   jsonScanner
 }
 
@@ -32,7 +33,7 @@ func (p *jsonParser) parse(line string, rec *Record) (TimeKind, error) {
 	if err != nil {
 		return KindNone, err
 	}
-	micros, kind, err := parseTime(fields[at].text)
+	micros, kind, err := p.clock.parse(fields[at].text)
 	if err != nil {
 		return KindNone, fmt.Errorf("the field %s: %w", fields[at].name, err)
 	}
@@ -152,10 +153,47 @@ func setOwnField(e *slidegate.Event, f *jsonField) error {
 			return fmt.Errorf("the cost %s is no whole number of 0 or more", printable(f.text, 24))
 		}
 		e.Cost = slidegate.CostOf(n)
+	case "passed":
+		return setPassed(e, f)
+	case "outcome":
+		var ok bool
+		if e.Outcome, ok = slidegate.ParseOutcome(f.text); f.kind != jsonText || !ok {
+			return lineError(`the field outcome is neither "success" nor "failure"`)
+		}
 	default:
-		return fmt.Errorf("unknown field %s beside attrs; there may be event, cost and time", printable(f.name, 40))
+		return fmt.Errorf("unknown field %s beside attrs; there may be event, cost, outcome, passed and time", printable(f.name, 40))
 	}
 	return nil
+}
+
+const errPassed = lineError("the field passed is no list of texts that are not empty")
+
+// setPassed reads the challenges that were met, an array of texts.
+func setPassed(e *slidegate.Event, f *jsonField) error {
+	switch f.kind {
+	case jsonNull:
+		return nil
+	case jsonArray:
+	default:
+		return errPassed
+	}
+	texts := jsonScanner{s: f.text}
+	return texts.list(']', "array", func() error {
+		if f.text[texts.at] != '"' {
+			return errPassed
+		}
+		text, err := texts.text()
+		switch {
+		case err != nil:
+			return err
+		case text == "":
+			return errPassed
+		case len(e.Passed) >= maxAttrs:
+			return errTooManyFields
+		}
+		e.Passed = append(e.Passed, text)
+		return nil
+	})
 }
 
 // appendField makes f an attribute called name, unless it is null or an array;

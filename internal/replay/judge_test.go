@@ -218,7 +218,7 @@ func (s stopAfter) Next() (*Record, error) {
 func TestJudgeManyEvents(t *testing.T) {
 	p := plan(t, perIP("r", "3 per 1s"))
 	sum := judged(t, p, &counted{n: 200_000})
-	if sum.Events != 200_000 || sum.Rules[0].Keys != 2000 || len(sum.Rules[0].names) != 0 {
+	if sum.Events != 200_000 || sum.Rules[0].Keys != 2000 || len(sum.Rules[0].tally.names) != 0 {
 		t.Errorf("%+v", sum.Rules[0])
 	}
 }
@@ -240,5 +240,35 @@ func (c *counted) Next() (*Record, error) {
 func TestJudgeNeedsPlan(t *testing.T) {
 	if _, err := Judge(t.Context(), nil, visits("192.0.2.1"), nil); err == nil || !strings.Contains(err.Error(), "no plan") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestJudgeReports: what is let through is reported, too, so that limits on what fails
+// are judged as they would be: nobody could try while the key was locked.
+func TestJudgeReports(t *testing.T) {
+	locks := rule.Rule{Name: "login", Key: []string{"ip"}, MissingKey: "skip", Limits: []rule.Limit{
+		{Limit: "3 failures per 1h", Action: "lock", Lasts: []string{"10s"}},
+	}}
+	log := visits("192.0.2.1", 0, 1, 2, 3, 4, 12, 13, 14, 15)
+	for i := range log.recs {
+		log.recs[i].Event.Outcome = slidegate.Failure
+	}
+	log.recs[1].Event.Outcome = slidegate.Success
+	// Failures at 0, 2 and 3 lock until 13; those at 13, 14, 15 once more.
+	s, err := Judge(t.Context(), plan(t, locks), log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Rules[0]; s.Events != 9 || r.Refused != 2 {
+		t.Errorf("%d events, %d refused; want 9, 2", s.Events, r.Refused)
+	}
+	status := perIP("scan", "2 count where status == 404 per 1h")
+	status.Counts = "reports"
+	log = visits("192.0.2.1", 0, 1, 2, 3)
+	for i := range log.recs {
+		log.recs[i].Event.Attrs = append(log.recs[i].Event.Attrs, slidegate.Int("status", 404))
+	}
+	if s, err = Judge(t.Context(), plan(t, status), log, nil); err != nil || s.Rules[0].Refused != 2 {
+		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -2,17 +2,20 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/slidegate/slidegate"
 )
 
 const (
-	// DefaultEvent is the name of events whose line gives none.
+	// DefaultEvent is the name of events whose line gives none, but those of
+	// sshd, which are called login.
 	DefaultEvent = "http"
 	// DefaultKeepSkipped is how many reasons why lines do not parse are kept.
 	DefaultKeepSkipped = 5
@@ -28,17 +31,35 @@ type Options struct {
 	// each file.
 	Format Format
 	// Event is the name of the events whose line gives none; "" means
-	// [DefaultEvent].
+	// [DefaultEvent], or login for those of sshd.
 	Event string
 	// TimeField is the field or column that holds the time, with dots for one
 	// inside nested objects. "" means the first there is of time, timestamp,
 	// ts and @timestamp. Access logs have their time in one place and do not
 	// need it.
 	TimeField string
+	// Pattern reads the lines where Format is FormatPattern; else it is nil.
+	Pattern *Pattern
+	// Zone is the zone of times that name none; nil means UTC. Of an hour that
+	// its clocks show twice the first is meant, or the second where the first
+	// lies more than half an hour behind the newest time of the log. A time that
+	// they skip is read as if they had not been set forward.
+	Zone *time.Location
+	// Year is the year of the first time of each log, where times name none. 0
+	// means the last year in which the log can begin and not end in the future;
+	// where a log can be read only once, in which its first time does not lie
+	// there. From then on, where times step back by half a year or more, the
+	// next year begins.
+	Year int
+	// Now is the clock that says what the future is; nil means that of the
+	// machine.
+	Now func() time.Time
 	// KeepSkipped is how many reasons why lines do not parse are kept to be
 	// shown, each with its first line; all are counted. 0 means
 	// [DefaultKeepSkipped], a negative number none.
 	KeepSkipped int
+
+	looking bool // see wallClock
 }
 
 // Record is one event and where it stood. It is good until the next record is
@@ -53,6 +74,8 @@ type Record struct {
 	// Line is the number of the line, from 1; of a row of a table that spans
 	// lines, the first.
 	Line int
+
+	repeat int // how many more events like this the line stands for
 }
 
 // File is what is known of one log. All of it is known once the log was read
@@ -65,6 +88,12 @@ type File struct {
 	Format Format
 	// Times is how its times are written.
 	Times TimeKind
+	// Zone names the zone of its times, where they name none; Year is the year
+	// in which it begins, where they name none, and Derived says that nobody
+	// gave it.
+	Zone    string
+	Year    int
+	Derived bool
 	// Gzip: it is compressed.
 	Gzip bool
 	// Lines counts the lines read so far, Events those that became events and
@@ -104,20 +133,28 @@ type Reader struct {
 
 	read  atomic.Int64
 	total int64
+
+	waiting waiting
 }
 
 // Open prepares the logs at paths to be read; "-" is stdin. It looks at every
 // path and reports all that cannot be read, joined. Close the reader when done.
 func Open(paths []string, stdin io.Reader, opt Options) (*Reader, error) {
-	if opt.Format > FormatCSV {
-		return nil, fmt.Errorf("replay: unknown format %s: choose auto, combined, json or csv", opt.Format)
+	if opt.Format > FormatPattern {
+		return nil, fmt.Errorf("replay: unknown format %s: choose %s", opt.Format, formatChoices)
+	}
+	if (opt.Format == FormatPattern) != (opt.Pattern != nil) {
+		return nil, errors.New("replay: Options.Pattern goes with FormatPattern, and only with it")
+	}
+	if opt.Year != 0 && (opt.Year < MinYear || opt.Year > MaxYear) {
+		return nil, fmt.Errorf("replay: the year %d lies outside %d to %d", opt.Year, MinYear, MaxYear)
 	}
 	inputs, err := checkInputs(paths, stdin)
 	if err != nil {
 		return nil, err
 	}
-	if opt.Event == "" {
-		opt.Event = DefaultEvent
+	if opt.Now == nil {
+		opt.Now = time.Now
 	}
 	if opt.KeepSkipped == 0 {
 		opt.KeepSkipped = DefaultKeepSkipped
@@ -139,6 +176,11 @@ func Open(paths []string, stdin io.Reader, opt Options) (*Reader, error) {
 // does not parse is no error.
 func (r *Reader) Next() (*Record, error) {
 	for r.err == nil {
+		if r.rec.repeat > 0 {
+			r.rec.repeat--
+			r.files[len(r.files)-1].Events++
+			return &r.rec, nil
+		}
 		if r.cur == nil {
 			r.err = r.openNext()
 			continue
@@ -158,6 +200,9 @@ func (r *Reader) Next() (*Record, error) {
 			r.err = r.damaged(err)
 		}
 	}
+	if errors.Is(r.err, os.ErrDeadlineExceeded) { // set by Interrupt
+		r.err = r.interrupted()
+	}
 	return nil, r.err
 }
 
@@ -170,12 +215,17 @@ func (r *Reader) parse(line []byte) bool {
 	text := string(line) // the one copy that all attributes share
 	kind, err := cur.parser.parse(text, &r.rec)
 	if err != nil {
+		if fatal := (*fatalError)(nil); errors.As(err, &fatal) {
+			r.err = fmt.Errorf("%s:%d: %w", cur.name, cur.lines.line, fatal.error)
+			return false
+		}
 		r.skip(line, err)
 		return false
 	}
 	r.rec.File, r.rec.Line = cur.name, cur.lines.line
 	if file.Times == KindNone {
 		file.Times, cur.firstTime = kind, r.rec.Line
+		file.assume(cur.clock)
 	}
 	if kind != file.Times {
 		r.err = fmt.Errorf("%s:%d: two kinds of time in one file: %s here, %s in line %d; split the file, or name another field with --time",
@@ -204,7 +254,7 @@ func (r *Reader) openNext() error {
 	r.cur = &opened{input: in, offset: r.read.Load()}
 	src := r.stdin
 	if in.path != stdinPath {
-		f, err := os.Open(in.path)
+		f, err := r.open(in)
 		if err != nil {
 			return err
 		}
@@ -233,20 +283,55 @@ func (r *Reader) openNext() error {
 // choose sets the parser of the current log. A table's header is read here.
 func (r *Reader) choose(f Format) error {
 	cur := r.cur
+	cur.clock = newWallClock(&r.opt)
+	if cur.path != stdinPath && cur.size >= 0 { // it can be read twice
+		path := cur.path
+		cur.clock.ahead = func() yearSpan { return r.lookAhead(path, f) }
+	}
+	event := cmp.Or(r.opt.Event, DefaultEvent)
 	switch f {
 	case FormatJSON:
-		cur.parser = &jsonParser{event: r.opt.Event, timeField: r.opt.TimeField}
+		cur.parser = &jsonParser{event: event, clock: cur.clock, timeField: r.opt.TimeField}
 	case FormatCSV:
 		header, err := r.readHeader()
 		if err != nil || header.sep == 0 {
 			return err
 		}
 		cur.sep = header.sep
-		cur.parser = &csvParser{event: r.opt.Event, header: header}
+		cur.parser = &csvParser{event: event, clock: cur.clock, header: header}
+	case FormatSyslog:
+		cur.parser = &syslogParser{event: event, clock: cur.clock}
+	case FormatSSHD:
+		cur.parser = &sshdParser{event: cmp.Or(r.opt.Event, loginEvent), clock: cur.clock}
+	case FormatPattern:
+		cur.parser = &patternParser{event: event, clock: cur.clock, pattern: r.opt.Pattern}
 	default:
-		cur.parser = &combinedParser{event: r.opt.Event}
+		cur.parser = &combinedParser{event: event}
 	}
 	return nil
+}
+
+// lookAhead reads the log at path once more, for its times without a year. What
+// is wrong with it shows when it is read itself.
+func (r *Reader) lookAhead(path string, f Format) yearSpan {
+	opt := r.opt
+	opt.Format, opt.KeepSkipped, opt.looking = f, -1, true
+	ahead, err := Open([]string{path}, nil, opt)
+	if err != nil {
+		return yearSpan{leap: -1}
+	}
+	defer ahead.Close()
+	span := yearSpan{leap: -1}
+	for r.interrupted() == nil {
+		_, err := ahead.Next()
+		if ahead.cur != nil && ahead.cur.clock != nil {
+			span = ahead.cur.clock.span
+		}
+		if err != nil {
+			break
+		}
+	}
+	return span
 }
 
 // readHeader reads the first line that is not empty. Where there is none the
@@ -303,6 +388,7 @@ func (r *Reader) closeCurrent() error {
 // What was counted stays.
 func (r *Reader) Close() error {
 	r.err = slidegate.ErrClosed
+	r.rec.repeat = 0
 	if r.cur == nil {
 		return nil
 	}

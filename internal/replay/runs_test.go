@@ -93,18 +93,22 @@ func TestCodecBytes(t *testing.T) {
 			Time:  time.UnixMicro(0x0102),
 			Cost:  slidegate.CostOf(3),
 			Attrs: []slidegate.Attr{slidegate.String("b", "xy"), {Name: "a", Value: number(t, "1.0")}},
+
+			Outcome: slidegate.Failure,
+			Passed:  []string{"f", "c"},
 		},
 		File: "f", Line: 300,
 	}
 	got := fmt.Sprintf("% x", c.append(nil, &rec))
-	want := "17 00 00 00" + // length
+	want := "1b 00 00 00" + // length
 		" 02 01 00 00 00 00 00 00" + // time
-		" 04 01 ac 02 02" + // cost, file, line, name
-		" 02 03 04 78 79 02 07 31 2e 30" // attributes
+		" 04 02 01 ac 02 02" + // cost, outcome, file, line, name
+		" 02 03 04 78 79 02 07 31 2e 30" + // attributes
+		" 02 01 04" // passed
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if names := strings.Join(c.names, " "); names != "f a b" {
+	if names := strings.Join(c.names, " "); names != "f a b c" {
 		t.Errorf("the names are %s", names)
 	}
 }

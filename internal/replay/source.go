@@ -107,6 +107,7 @@ type opened struct {
 	file   *os.File // nil for standard input
 	lines  *lineReader
 	parser parser
+	clock  *wallClock
 	sep    byte // of a table
 	// offset is what the counter of bytes said when the log was opened.
 	offset int64

@@ -1,9 +1,8 @@
 package replay
 
 import (
-	"cmp"
+	"crypto/rand"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,8 +11,6 @@ import (
 )
 
 const (
-	// topKeys is how many of the most refused keys a summary names.
-	topKeys = 10
 	// maxNames bounds the refused keys of a rule whose names are remembered.
 	maxNames = 100_000
 	// maxKeys bounds the keys of a rule that are counted one by one.
@@ -43,6 +40,15 @@ type Summary struct {
 	Names map[string]int64
 	// Rules are those of the plan, in order.
 	Rules []*RuleSummary
+	// Timeline counts the verdicts over time.
+	Timeline Timeline
+	// Comparison and Candidate are what was judged beside the rules, or nil.
+	Comparison *Comparison
+	Candidate  *Candidate
+
+	byRule  map[*rule.Compiled]*RuleSummary
+	met     []rule.Met    // scratch
+	secrets *rule.Secrets // names secret keys
 }
 
 // RuleSummary says what one rule did.
@@ -54,46 +60,39 @@ type RuleSummary struct {
 	// Admitted and Refused count the events that met the rule: those that had
 	// room in all its windows, and those that had not. An event that another
 	// rule refused is in Admitted. The shadow limits of a rule that has others
-	// too count in ShadowRefused instead.
-	Admitted, Refused, ShadowRefused int64
+	// too count in ShadowRefused instead. LetThrough counts those of Admitted that
+	// were over a limit which degrades, or whose challenge was passed.
+	Admitted, Refused, ShadowRefused, LetThrough int64
 	// Keys counts different keys; KeysRefused those that were ever refused.
 	// KeysCapped: there were more keys than are counted.
 	Keys, KeysRefused int64
 	KeysCapped        bool
 	// Top are the most refused keys.
-	Top []KeySummary
+	Top []KeyCount
 	// Limits are the limits of the rule, then those of overrides that refused.
 	Limits []LimitSummary
 	// Busiest is the second with the most events, and their number.
 	Busiest      time.Time
 	BusiestCount int64
 
-	seed     maphash.Seed
-	keys     map[uint64]int64            // refusals by hash of the key
-	names    map[uint64][]slidegate.Attr // of refused keys
-	maxKeys  int                         // of keys
-	maxNames int                         // of names
-	second   int64
-	inside   int64
-	scratch  []byte
+	seed    maphash.Seed
+	tally   *tally // of refusals
+	second  int64
+	inside  int64
+	scratch []byte
 }
 
-// LimitSummary is one limit and how many events it had no room for. An event
-// for which several limits had none counts in each.
+// LimitSummary is one limit, and how many of the events that it had no room for it
+// refused and let through. An event for which several limits had none counts in
+// each.
 type LimitSummary struct {
-	Limit   string
-	Shadow  bool
-	Refused int64
-}
-
-// KeySummary is one key and how often it was refused.
-type KeySummary struct {
-	Key     []slidegate.Attr
-	Refused int64
+	Limit               string
+	Shadow              bool
+	Refused, LetThrough int64
 }
 
 func newSummary(plan *rule.Plan) *Summary {
-	s := &Summary{Names: map[string]int64{}}
+	s := &Summary{Names: map[string]int64{}, byRule: map[*rule.Compiled]*RuleSummary{}, secrets: randomSecrets()}
 	for _, r := range plan.Rules() {
 		shadow := true
 		var limits []LimitSummary
@@ -102,9 +101,21 @@ func newSummary(plan *rule.Plan) *Summary {
 			limits = append(limits, LimitSummary{Limit: l.Text, Shadow: l.Shadow})
 		}
 		s.Rules = append(s.Rules, &RuleSummary{
-			Name: r.Name, Shadow: shadow, Limits: limits, maxKeys: maxKeys, maxNames: maxNames, seed: maphash.MakeSeed(),
-			keys: map[uint64]int64{}, names: map[uint64][]slidegate.Attr{},
+			Name: r.Name, Shadow: shadow, Limits: limits, seed: maphash.MakeSeed(), tally: newTally(maxKeys, maxNames),
 		})
+		s.byRule[r] = s.Rules[len(s.Rules)-1]
+	}
+	return s
+}
+
+// randomSecrets hides secret values under a key that is not kept: names of keys in
+// a summary can be told apart, and compared with those of no other run.
+func randomSecrets() *rule.Secrets {
+	key := make([]byte, rule.MinSecretKey)
+	_, _ = rand.Read(key) // never fails
+	s, err := rule.NewSecrets(key)
+	if err != nil {
+		panic(err) // unreachable: the key is long enough
 	}
 	return s
 }
@@ -124,19 +135,26 @@ func (s *Summary) add(plan *rule.Plan, ev *slidegate.Event, d *slidegate.Decisio
 	} else {
 		s.Refused++
 	}
+	s.Timeline.add(now, d.Admitted())
 	if d.Reason == slidegate.ReasonCeiling {
 		s.Ceiling++
 	}
-	for i, r := range plan.Rules() {
-		if ok, err := r.Match(ev); err != nil || !ok {
-			continue
+	if listed, err := plan.Listed(ev); listed != rule.Unlisted || err != nil {
+		return
+	}
+	var err error
+	if s.met, err = plan.Meet(s.met[:0], ev, now, s.secrets, false); err != nil {
+		return // unreachable: the engine would have refused the event
+	}
+	for i := range s.met {
+		if m := &s.met[i]; m.Applies {
+			s.byRule[m.Rule].add(m.Rule, ev, d, now, s.secrets)
 		}
-		s.Rules[i].add(r, ev, d, now)
 	}
 }
 
-func (s *RuleSummary) add(r *rule.Compiled, ev *slidegate.Event, d *slidegate.Decision, now int64) {
-	key, found, err := r.AppendKey(s.scratch[:0], ev)
+func (s *RuleSummary) add(r *rule.Compiled, ev *slidegate.Event, d *slidegate.Decision, now int64, x *rule.Secrets) {
+	key, found, err := r.AppendKey(s.scratch[:0], ev, x)
 	s.scratch = key
 	if err != nil || found == rule.KeySkip {
 		return
@@ -147,8 +165,9 @@ func (s *RuleSummary) add(r *rule.Compiled, ev *slidegate.Event, d *slidegate.De
 	if s.inside++; s.inside > s.BusiestCount {
 		s.BusiestCount, s.Busiest = s.inside, time.Unix(s.second, 0).UTC()
 	}
-	trial := s.refusedBy(d.Shadow(), true)
-	refused := s.refusedBy(d.Windows(), false) || found == rule.KeyReject || s.Shadow && trial
+	trial, _ := s.overs(d.Shadow(), true)
+	refused, through := s.overs(d.Windows(), false)
+	refused = refused || found == rule.KeyReject || s.Shadow && trial
 	if trial && !s.Shadow {
 		s.ShadowRefused++
 	}
@@ -157,33 +176,46 @@ func (s *RuleSummary) add(r *rule.Compiled, ev *slidegate.Event, d *slidegate.De
 	} else {
 		s.Admitted++
 	}
+	if through && !refused {
+		s.LetThrough++
+	}
 	if found == rule.KeyFound {
-		s.count(maphash.Bytes(s.seed, key), r, ev, refused)
+		s.tally.add(maphash.Bytes(s.seed, key), refused, func() []slidegate.Attr { return r.KeyAttrs(ev, x) })
 	}
 }
 
-// refusedBy counts the windows of the rule that had no room, and reports
-// whether there were any.
-func (s *RuleSummary) refusedBy(ws []slidegate.WindowState, shadow bool) bool {
-	refused := false
+// overs counts the windows of the rule that had no room, and reports whether any
+// of them refused, and whether any let the event through.
+func (s *RuleSummary) overs(ws []slidegate.WindowState, shadow bool) (refused, through bool) {
 	for i := range ws {
-		if w := &ws[i]; w.Refused && w.Rule == s.Name {
+		w := &ws[i]
+		if !w.Refused || w.Rule != s.Name {
+			continue
+		}
+		l := s.limit(w.Limit, shadow)
+		if w.Yielded {
+			through = true
+			l.LetThrough++
+		} else {
 			refused = true
-			s.countLimit(w.Limit, shadow)
+			l.Refused++
 		}
 	}
-	return refused
+	return refused, through
 }
 
-func (s *RuleSummary) countLimit(text string, shadow bool) {
+// limit returns the summary of a limit: of none that is kept, where there are too
+// many.
+func (s *RuleSummary) limit(text string, shadow bool) *LimitSummary {
 	at := slices.IndexFunc(s.Limits, func(l LimitSummary) bool { return l.Limit == text && l.Shadow == shadow })
-	if at < 0 && len(s.Limits) < maxLimits {
-		at = len(s.Limits)
-		s.Limits = append(s.Limits, LimitSummary{Limit: text, Shadow: shadow})
+	switch {
+	case at >= 0:
+		return &s.Limits[at]
+	case len(s.Limits) >= maxLimits:
+		return &LimitSummary{}
 	}
-	if at >= 0 {
-		s.Limits[at].Refused++
-	}
+	s.Limits = append(s.Limits, LimitSummary{Limit: text, Shadow: shadow})
+	return &s.Limits[len(s.Limits)-1]
 }
 
 // Mixed reports whether the rule has shadow limits beside others.
@@ -191,55 +223,11 @@ func (s *RuleSummary) Mixed() bool {
 	return !s.Shadow && slices.ContainsFunc(s.Limits, func(l LimitSummary) bool { return l.Shadow })
 }
 
-func (s *RuleSummary) count(h uint64, r *rule.Compiled, ev *slidegate.Event, refused bool) {
-	n, known := s.keys[h]
-	if !known {
-		if len(s.keys) >= s.maxKeys {
-			s.KeysCapped = true
-			return
-		}
-		s.Keys++
-		s.keys[h] = 0
-	}
-	if !refused {
-		return
-	}
-	s.keys[h] = n + 1
-	if n > 0 {
-		return
-	}
-	s.KeysRefused++
-	if len(s.names) < s.maxNames {
-		s.names[h] = r.KeyAttrs(ev)
-	}
-}
-
-// top returns the keys that were refused most often.
-func (s *RuleSummary) top() []KeySummary {
-	hashes := slices.Collect(maps.Keys(s.names))
-	text := func(h uint64) string {
-		var b []byte
-		for _, a := range s.names[h] {
-			b = append(a.Value.AppendText(b), 0)
-		}
-		return string(b)
-	}
-	slices.SortFunc(hashes, func(a, b uint64) int {
-		if c := cmp.Compare(s.keys[b], s.keys[a]); c != 0 {
-			return c
-		}
-		return cmp.Compare(text(a), text(b))
-	})
-	var top []KeySummary
-	for _, h := range hashes[:min(topKeys, len(hashes))] {
-		top = append(top, KeySummary{Key: s.names[h], Refused: s.keys[h]})
-	}
-	return top
-}
-
-// Finish computes what is only known at the end: the top keys.
+// Finish computes what is only known at the end: the numbers of keys and the top of
+// them, and how fine the timeline can be.
 func (s *Summary) Finish() {
+	s.Timeline.finish()
 	for _, r := range s.Rules {
-		r.Top = r.top()
+		r.Top, r.Keys, r.KeysRefused, r.KeysCapped = r.tally.top(), int64(len(r.tally.counts)), r.tally.counted, r.tally.capped
 	}
 }

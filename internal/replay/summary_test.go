@@ -109,7 +109,7 @@ func (r *recount) String() string {
 func said(r *RuleSummary) string {
 	var top []string
 	for _, k := range r.Top {
-		top = append(top, fmt.Sprintf("%q=%d", k.Key[0].Value.String(), k.Refused))
+		top = append(top, fmt.Sprintf("%q=%d", k.Key[0].Value.String(), k.Events))
 	}
 	busiest := int64(0)
 	if r.BusiestCount > 0 {
@@ -211,7 +211,7 @@ func TestSummaryTop(t *testing.T) {
 	r := judged(t, p, l).Rules[0]
 	var got []string
 	for _, k := range r.Top {
-		got = append(got, fmt.Sprintf("%s=%d", k.Key[0].Value, k.Refused))
+		got = append(got, fmt.Sprintf("%s=%d", k.Key[0].Value, k.Events))
 	}
 	if want := "z=3 b=2 c=2 a=1 d=1 e=1 f=1 g=1 h=1 i=1"; strings.Join(got, " ") != want || r.KeysRefused != 14 {
 		t.Errorf("%d keys, %v; want %s", r.KeysRefused, got, want)
@@ -224,7 +224,7 @@ func TestSummaryBounds(t *testing.T) {
 	p := plan(t, rule.Rule{Name: "ban", Key: []string{"ip"}, MissingKey: "skip", Limits: []rule.Limit{{Limit: "0 per 1s"}}})
 	sum := newSummary(p)
 	r := sum.Rules[0]
-	r.maxKeys, r.maxNames = 3, 2
+	r.tally.maxKeys, r.tally.maxNames = 3, 2
 	d := slidegate.Decision{Action: slidegate.Reject}
 	d.Reserve(1, 0)
 	d.Windows()[0] = slidegate.WindowState{Rule: "ban", Refused: true}
@@ -233,7 +233,7 @@ func TestSummaryBounds(t *testing.T) {
 		sum.add(p, &ev, &d, int64(i))
 	}
 	sum.Finish()
-	if r.Refused != 8 || r.Admitted != 0 || r.Keys != 3 || r.KeysRefused != 3 || !r.KeysCapped || len(r.Top) != 2 || r.Top[0].Refused != 2 {
+	if r.Refused != 8 || r.Admitted != 0 || r.Keys != 3 || r.KeysRefused != 3 || !r.KeysCapped || len(r.Top) != 2 || r.Top[0].Events != 2 {
 		t.Errorf("%+v", r)
 	}
 	text, err := json.Marshal(sum)
@@ -261,12 +261,51 @@ func TestSummaryJSON(t *testing.T) {
 	want := `{"events":3,"skipped":0,"late":0,"admitted":2,"refused":1,"rules":[` +
 		`{"name":"user-path","admitted":2,"refused":1,"keys":2,"keys_refused":1,"top":[{"key":{"path":"/\u003ca\u003e","user":"z\n\"é\""},"refused":1}],"limits":[{"limit":"1 per 1m","refused":1}]},` +
 		`{"name":"all","shadow":true,"admitted":1,"refused":2,"keys":1,"keys_refused":1,"top":[{"key":{},"refused":2}],"limits":[{"limit":"1 per 1m","shadow":true,"refused":2},{"limit":"2 per 1m","shadow":true,"refused":1}]},` +
-		`{"name":"none","shadow":true,"admitted":0,"refused":0,"keys":0,"keys_refused":0,"top":[],"limits":[{"limit":"1 per 1m","shadow":true,"refused":0}]}]}`
+		`{"name":"none","shadow":true,"admitted":0,"refused":0,"keys":0,"keys_refused":0,"top":[],"limits":[{"limit":"1 per 1m","shadow":true,"refused":0}]}],` +
+		`"timeline":{"from":"1970-01-01T00:00:01Z","slot_us":1000000,"admitted":[1,1,0],"refused":[0,0,1]}}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n got %s\nwant %s", err, got, want)
 	}
 	empty, err := json.Marshal(&Summary{})
 	if want := `{"events":0,"skipped":0,"late":0,"admitted":0,"refused":0,"rules":[]}`; err != nil || string(empty) != want {
 		t.Errorf("%v, %s", err, empty)
+	}
+}
+
+// What was judged beside the rules is in the summary, in a form that stays.
+func TestSummaryJSONBeside(t *testing.T) {
+	rules := []rule.Rule{perIP("r", "1 per 10s"), {Name: "sum", Limits: []rule.Limit{{Limit: "2.5 sum(n) per 10s"}}}}
+	src := visits("z\n\"é\"", 9, 10, 11, 30)
+	for i := range src.recs {
+		src.recs[i].Event.Attrs[0].Name = "user"
+		src.recs[i].Event.Attrs = append(src.recs[i].Event.Attrs, slidegate.Float("n", 1.25))
+	}
+	rules[0].Key = []string{"user"}
+	old, next := plan(t, rules...), plan(t, rule.Rule{Name: "r", Key: []string{"user"}, MissingKey: "skip", Limits: []rule.Limit{{Limit: "2 per 10s"}}}, perIP("new", "1 per 1m"))
+	c, err := NewComparison(&rule.Set{Rules: rules}, []string{"fixed", "sliding_log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := Judge(t.Context(), old, src, nil, c, NewCandidate(old, next))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum.Rules, sum.Timeline = nil, Timeline{}
+	got, err := json.Marshal(sum)
+	const key = `"key":{"user":"z\n\"é\""}`
+	want := `{"events":4,"skipped":0,"late":0,"admitted":2,"refused":2,"rules":[],"compare":[` +
+		`{"algorithm":"fixed","admitted":3,"refused":1,"limits":[` +
+		`{"rule":"r","limit":"1 per 10s","admitted":3,"refused":1,"worst":{"through":2,"max":1,"over":1,` + key + `,"at":"1970-01-01T00:00:10Z"}},` +
+		`{"rule":"sum","limit":"2.5 sum(n) per 10s","admitted":4,"refused":0,"worst":{"through":2.5,"max":2.5,"over":0,"key":{},"at":"1970-01-01T00:00:10Z"}}]},` +
+		`{"algorithm":"sliding_log","admitted":2,"refused":2,"limits":[` +
+		`{"rule":"r","limit":"1 per 10s","admitted":2,"refused":2,"worst":{"through":1,"max":1,"over":0,` + key + `,"at":"1970-01-01T00:00:09Z"}},` +
+		`{"rule":"sum","limit":"2.5 sum(n) per 10s","admitted":0,"refused":0,"not_possible":"a sum is kept in sliding_buckets, which is the default; leave algorithm out"}]}],` +
+		`"candidate":{"events":4,"newly_refused":0,"freed":1,` +
+		`"forgets":[{"rule":"sum","limit":"2.5 sum(n) per 10s","why":"the rule is gone"}],"rules":[` +
+		`{"name":"r","refused_before":2,"refused_after":1,"newly_refused":{"events":0,"top":[],"examples":[]},"freed":{"events":1,"top":[{` + key + `,"events":1}],"examples":["log:2"]}},` +
+		`{"name":"sum","removed":true,"refused_before":0,"refused_after":0,"newly_refused":{"events":0,"top":[],"examples":[]},"freed":{"events":0,"top":[],"examples":[]}},` +
+		`{"name":"new","added":true,"refused_before":0,"refused_after":0,"newly_refused":{"events":0,"top":[],"examples":[]},"freed":{"events":0,"top":[],"examples":[]}}]}}`
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n got %s\nwant %s", err, got, want)
 	}
 }

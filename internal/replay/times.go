@@ -25,9 +25,9 @@ const (
 	// KindNone says that no time was read.
 	KindNone TimeKind = iota
 	// KindRFC3339 is 2006-01-02T15:04:05Z, with any zone, with or without a
-	// fraction; a space may stand for the T.
+	// fraction; a space may stand for the T, and the zone may lack its colon.
 	KindRFC3339
-	// KindDateTime is 2006-01-02 15:04:05 without a zone: UTC is assumed.
+	// KindDateTime is 2006-01-02 15:04:05 without a zone; see [Options].Zone.
 	KindDateTime
 	// KindSeconds is an epoch in seconds, such as 1700000000 or 1700000000.123.
 	KindSeconds
@@ -39,6 +39,9 @@ const (
 	KindNanos
 	// KindCommonLog is 02/Jan/2006:15:04:05 +0000, as access logs have it.
 	KindCommonLog
+	// KindStamp is Jan _2 15:04:05 without a year and a zone, as syslog has it;
+	// see [Options].Year.
+	KindStamp
 )
 
 // String returns the kind in words.
@@ -49,7 +52,7 @@ func (k TimeKind) String() string {
 	case KindRFC3339:
 		return "RFC 3339"
 	case KindDateTime:
-		return "date and time without a zone (UTC assumed)"
+		return "date and time without a zone"
 	case KindSeconds:
 		return "epoch in seconds"
 	case KindMillis:
@@ -60,6 +63,8 @@ func (k TimeKind) String() string {
 		return "epoch in nanoseconds"
 	case KindCommonLog:
 		return "access log time"
+	case KindStamp:
+		return "month, day and time without a year and a zone"
 	default:
 		return fmt.Sprintf("kind(%d)", uint8(k))
 	}
@@ -102,7 +107,7 @@ func outOfRange(s string) error {
 }
 
 func notATime(s string) error {
-	return fmt.Errorf("%s is not a time: RFC 3339, 2006-01-02 15:04:05, 02/Jan/2006:15:04:05 +0000, or an epoch in s, ms, µs or ns", printable(s, 40))
+	return fmt.Errorf("%s is not a time: RFC 3339, 2006-01-02 15:04:05, 02/Jan/2006:15:04:05 +0000, Jan _2 15:04:05, or an epoch in s, ms, µs or ns", printable(s, 40))
 }
 
 // parseEpoch reads digits, with or without a fraction. Its unit follows from
@@ -231,15 +236,18 @@ func clockSeconds(s string) (int, bool) {
 	return h*3600 + m*60 + sec, ok
 }
 
-// zoneSeconds reads Z or an offset such as +01:00.
+// zoneSeconds reads Z or an offset such as +01:00 or +0100.
 func zoneSeconds(s string) (int, bool) {
-	if s == "Z" || s == "z" {
+	switch {
+	case s == "Z" || s == "z":
 		return 0, true
-	}
-	if len(s) != 6 || s[3] != ':' {
+	case len(s) == 5:
+		return offsetSeconds(s[0], s[1:3], s[3:5])
+	case len(s) != 6 || s[3] != ':':
 		return 0, false
+	default:
+		return offsetSeconds(s[0], s[1:3], s[4:6])
 	}
-	return offsetSeconds(s[0], s[1:3], s[4:6])
 }
 
 // offsetSeconds returns the offset of a zone from its sign and digits.

@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,6 +30,7 @@ func TestParseTime(t *testing.T) {
 		{" 2026-03-01 10:00:00+00:00 ", "2026-03-01T10:00:00Z", KindRFC3339},
 		{"2026-03-01T10:00:00.1+05:45", "2026-03-01T04:15:00.1Z", KindRFC3339},
 		{"2026-03-01T10:00:00-08:00", "2026-03-01T18:00:00Z", KindRFC3339},
+		{"2026-03-01T10:00:00-0800", "2026-03-01T18:00:00Z", KindRFC3339},
 		{"2026-03-01T10:00:00.123456999Z", "2026-03-01T10:00:00.123456Z", KindRFC3339},
 		{"2026-03-01T10:00:00,5Z", "2026-03-01T10:00:00.5Z", KindRFC3339},
 		{"2026-12-31T23:59:60Z", "2027-01-01T00:00:00Z", KindRFC3339},
@@ -74,7 +76,7 @@ func TestParseTimeErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"": none, " ": none, "-": none, "now": none, ".5": none, "1.": none, "1e9": none, "+1": none, "0x10": none,
 		"1,5": none, "--1": none, "1700000000.12x": none, "1.2.3": none, "-1x": none,
-		"2026-03-01": none, "2026-03-01T10:00": none, "2026-03-01T10:00:00+0000": none, "2026-03-01T10:00:00.Z": none,
+		"2026-03-01": none, "2026-03-01T10:00": none, "2026-03-01T10:00:00.Z": none,
 		"2026-02-29T00:00:00Z": none, "2100-02-29T00:00:00Z": none, "2026-13-01T00:00:00Z": none, "2026-00-01T00:00:00Z": none,
 		"2026-04-31T00:00:00Z": none, "2026-01-00T00:00:00Z": none, "2026-01-01T24:00:00Z": none, "2026-01-01T00:60:00Z": none,
 		"2026-01-01T00:00:61Z": none, "2026-01-01T00:00:00+24:00": none, "2026-01-01T00:00:00+01:60": none,
@@ -156,7 +158,7 @@ func TestParseCommonTime(t *testing.T) {
 
 func TestTimeKindNames(t *testing.T) {
 	seen := map[string]bool{}
-	for k := KindNone; k <= KindCommonLog; k++ {
+	for k := KindNone; k <= KindStamp; k++ {
 		if s := k.String(); seen[s] || strings.HasPrefix(s, "kind(") {
 			t.Errorf("kind %d is called %q", uint8(k), s)
 		} else {
@@ -167,6 +169,9 @@ func TestTimeKindNames(t *testing.T) {
 		t.Errorf("TimeKind(99) = %q", got)
 	}
 }
+
+// twoDigits is what package time does not ask of an hour.
+var twoDigits = regexp.MustCompile(`T\d\d:`)
 
 // FuzzTime: what is read is in range; what package time reads too is the same
 // instant, cut down to microseconds.
@@ -181,7 +186,8 @@ func FuzzTime(f *testing.F) {
 			}
 		}
 		us, kind, err := parseTime(s)
-		if want, stdErr := time.Parse(time.RFC3339Nano, s); stdErr == nil {
+		want, stdErr := time.Parse(time.RFC3339Nano, s)
+		if stdErr == nil && twoDigits.MatchString(s) {
 			inside := want.Unix() >= 0 && want.UnixMicro() <= maxMicros && want.Year() < 3000
 			if inside != (err == nil) || (inside && (us != want.UnixMicro() || kind != KindRFC3339)) {
 				t.Errorf("parseTime(%q) = %d, %s, %v; want %d", s, us, kind, err, want.UnixMicro())

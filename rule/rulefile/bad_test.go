@@ -53,6 +53,7 @@ func TestBad(t *testing.T) {
 		{"05-capital-M.yaml", 6, []string{"rule r", "1M", "m"}},
 		{"06-no-unit.yaml", 6, []string{"rule r", "100 per 60", "unit"}},
 		{"07-minus.yaml", 6, []string{"rule r", "-1", "negative"}},
+		{"09-lock-without-lasts.yaml", 6, []string{"rule r", "lock needs lasts", "lasts: 15m"}},
 		{"19-old-ladder.yaml", 6, []string{"rule r", "count", "unknown field"}},
 		{"19-old-ladder.yaml", 7, []string{"rule r", "window", "unknown field"}},
 		{"19-old-ladder.yaml", 8, []string{"rule r", "ladder", "unknown field", "a ladder is a list of limits"}},

@@ -2,6 +2,8 @@ package rulefile
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -45,6 +47,12 @@ func (r *reader) top(v value) *rule.Set {
 			}
 		case "attributes":
 			set.Attributes = r.attributes(f)
+		case "lists":
+			set.Lists = r.listsOf(f)
+		case "allow":
+			set.Allow = r.matchers(f)
+		case "deny":
+			set.Deny = r.matchers(f)
 		case "defaults":
 			r.defaults(f, &set.Defaults)
 		case "rules":
@@ -99,6 +107,10 @@ func (r *reader) attribute(v value) (a rule.Attribute) {
 		switch f.name {
 		case "type":
 			a.Type, _ = r.text(f)
+		case "secret":
+			a.Secret, _ = r.boolean(f)
+		case "fold":
+			a.Fold, _ = r.boolean(f)
 		case "scale":
 			if n, ok := r.integer(f); ok && n == int64(int32(n)) {
 				scale := int(n)
@@ -119,6 +131,8 @@ func (r *reader) defaults(v value, d *rule.Defaults) {
 			d.Zone, _ = r.text(f)
 		case "missing_key":
 			d.MissingKey, _ = r.text(f)
+		case "on_store_error":
+			d.OnStoreError, _ = r.text(f)
 		case "shadow":
 			d.Shadow, _ = r.boolean(f)
 		case "message":
@@ -153,8 +167,22 @@ func (r *reader) rule(v value) (u rule.Rule) {
 			u.Match = r.matchers(f)
 		case "except":
 			u.Except = r.matchers(f)
+		case "where":
+			u.Where, _ = r.text(f)
 		case "key":
 			u.Key = r.texts(f)
+		case "replaces":
+			u.Replaces = r.texts(f)
+		case "counts":
+			u.Counts, _ = r.text(f)
+		case "hold":
+			u.Hold, _ = r.text(f)
+		case "unsettled":
+			u.Unsettled, _ = r.text(f)
+		case "forget_after":
+			u.ForgetAfter, _ = r.text(f)
+		case "on_store_error":
+			u.OnStoreError, _ = r.text(f)
 		case "missing_key":
 			u.MissingKey, _ = r.text(f)
 		case "limits":
@@ -219,36 +247,106 @@ func (r *reader) matcher(v value) rule.Matcher {
 	return m
 }
 
-func (r *reader) matcherValues(v value) []string {
-	switch v.node.Kind {
-	case yaml.MappingNode:
-		r.unknownValue(v)
-		return nil
-	case yaml.SequenceNode:
+func (r *reader) matcherValues(v value) []rule.Value {
+	if v.node.Kind == yaml.SequenceNode {
 		if len(v.node.Content) == 0 {
 			r.bad(v.path, "", v.name+" is an empty list and would never match: write a value, or leave it out")
 		}
 		items, _ := r.list(v, "")
-		out := make([]string, len(items))
+		out := make([]rule.Value, len(items))
 		for i, it := range items {
-			out[i], _ = r.scalar(it, "a text")
+			out[i], _ = r.matcherValue(it)
 		}
 		return out
 	}
-	s, ok := r.scalar(v, "a text")
+	s, ok := r.matcherValue(v)
 	if !ok {
 		return nil
 	}
-	return []string{s}
+	return []rule.Value{s}
 }
 
-// unknownValue reports a mapping where a matcher has a value.
-func (r *reader) unknownValue(v value) {
-	const want = "the value of an attribute is a text or a list of texts"
-	if len(v.node.Content) == 0 {
-		r.bad(v.path, "", want)
-		return
+// matcherValue returns a text, or the list that {list: NAME} stands for.
+func (r *reader) matcherValue(v value) (rule.Value, bool) {
+	if v.node.Kind == yaml.MappingNode {
+		fields, ok := r.fields(v, inValue)
+		if !ok || len(fields) == 0 {
+			if ok && len(v.node.Content) == 0 {
+				r.bad(v.path, "", "the value of an attribute is a text, or a list: write {list: NAME}")
+			}
+			return "", false
+		}
+		name, ok := r.text(fields[0])
+		return rule.InList(name), ok
 	}
-	key := v.node.Content[0]
-	r.badAt(spot(r.at(v.path).file, key), join(v.path, key.Value), "", "unknown field: "+want)
+	s, ok := r.scalar(v, "a text")
+	if ok && strings.HasPrefix(s, "\x00") {
+		r.bad(v.path, s, "a value does not begin with NUL")
+		return "", false
+	}
+	return rule.Value(s), ok
+}
+
+// listsOf reads the lists at the top.
+func (r *reader) listsOf(v value) map[string][]string {
+	entries, _ := r.entries(v, "lists: {internal: [10.0.0.0/8]} or lists: {blocked: {file: PATH}}")
+	lists := make(map[string][]string, len(entries))
+	for _, e := range entries {
+		lists[e.name] = r.listValues(e)
+	}
+	return lists
+}
+
+// listValues returns the values of a list, which may stand in a file.
+func (r *reader) listValues(v value) []string {
+	if v.node.Kind != yaml.MappingNode {
+		items, _ := r.list(v, fmt.Sprintf("write %s: [a, b], or %s: {file: PATH}", v.name, v.name))
+		out := make([]string, len(items))
+		for i, it := range items {
+			out[i], _ = r.text(it)
+		}
+		return out
+	}
+	fields, ok := r.fields(v, inList)
+	if len(fields) == 0 {
+		if ok && len(v.node.Content) == 0 {
+			r.bad(v.path, "", "a list is its values, or a file: write {file: PATH}")
+		}
+		return nil
+	}
+	path, ok := r.text(fields[0])
+	if !ok {
+		return nil
+	}
+	return r.listFile(fields[0], path)
+}
+
+// listFile reads a list from a file: one value a line. Blank lines and comments
+// are skipped.
+func (r *reader) listFile(v value, path string) []string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.dir, path)
+	}
+	data, err := readRegular(path)
+	if err != nil {
+		r.bad(v.path, v.node.Value, err.Error())
+		return nil
+	}
+	r.size += len(data)
+	if r.size > maxFiles || len(data) > maxFile {
+		r.bad(v.path, v.node.Value, fmt.Sprintf("a list file has at most %d MiB, all files together %d", maxFile>>20, maxFiles>>20))
+		return nil
+	}
+	text, bad := check(data)
+	if bad != nil {
+		r.bad(v.path, v.node.Value, fmt.Sprintf("%s:%d:%d: %s", path, bad.line, bad.col, bad.msg))
+		return nil
+	}
+	var values []string
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			values = append(values, line)
+		}
+	}
+	return values
 }

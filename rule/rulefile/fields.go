@@ -21,23 +21,33 @@ const (
 	inLimit
 	inOverride
 	inOverrides // the mapping that names a file of overrides
+	inValue     // {list: NAME}
+	inList      // {file: PATH}
 )
 
 // known returns the fields of a level.
 func (l level) known() []string {
 	switch l {
 	case inFile:
-		return []string{"version", "attributes", "defaults", "rules"}
+		return []string{"version", "attributes", "lists", "allow", "deny", "defaults", "rules"}
 	case inAttribute:
-		return []string{"type", "scale"}
+		return []string{"type", "secret", "fold", "scale"}
 	case inDefaults:
-		return []string{"zone", "missing_key", "shadow", "message"}
+		return []string{"zone", "missing_key", "on_store_error", "shadow", "message"}
 	case inRule:
-		return []string{"name", "match", "except", "key", "missing_key", "limits", "overrides", "zone", "message", "shadow"}
+		return []string{
+			"name", "match", "except", "where", "key", "missing_key", "counts", "replaces", "limits", "overrides", "hold", "unsettled",
+			"forget_after", "zone", "on_store_error", "message", "shadow",
+		}
 	case inLimit:
-		return []string{"limit", "action", "algorithm", "buckets", "burst", "count_refused", "shadow", "message"}
+		return []string{
+			"limit", "action", "with", "lasts", "keep_history", "max_wait", "max_queue", "algorithm", "buckets", "burst", "count_refused", "shadow", "message",
+		}
 	case inOverride:
 		return []string{"match", "limits", "until"}
+	}
+	if l == inValue {
+		return []string{"list"}
 	}
 	return []string{"file"}
 }
@@ -45,7 +55,7 @@ func (l level) known() []string {
 // String names a level as in "it belongs in a limit".
 func (l level) String() string {
 	return [...]string{"at the top of the file", "in an attribute", "in defaults", "in a rule", "in a limit",
-		"in an override", "in overrides"}[l]
+		"in an override", "in overrides", "in a value", "in a list"}[l]
 }
 
 // form is how a mapping of the level is written.
@@ -61,6 +71,12 @@ func (l level) form() string {
 		return "{name: order-query, match: {event: order.query}, key: [user], limits: [100 per 1m]}"
 	case inLimit:
 		return "{limit: 100 per 1m, shadow: true}"
+	}
+	if l == inValue {
+		return "{list: NAME}"
+	}
+	if l == inList {
+		return "{file: PATH}"
 	}
 	return "{match: {user: acme}, limits: [1000 per 1m]}"
 }

@@ -10,8 +10,8 @@ func TestNearest(t *testing.T) {
 	for name, want := range map[string]string{
 		"limts": "limits", "limit": "limits", "Limits": "limits", "overide": "overrides", "missing-key": "missing_key",
 		"missingKey": "missing_key", "nmae": "name", "keys": "key", "matches": "match", "mesage": "message", "shadows": "shadow",
-		"where": "", "stats": "", "hold": "", "window": "", "alerts": "", "counts": "", "replaces": "", "": "", "k": "", "ke": "key",
-		"forget_after": "", "on_store_error": "", "操作": "", strings.Repeat("limits", 10): "",
+		"stats": "", "window": "", "alerts": "", "count": "counts", "hodl": "hold", "replace": "replaces", "": "", "k": "", "ke": "key",
+		"allowed_lateness": "", "操作": "", strings.Repeat("limits", 10): "",
 	} {
 		if got := nearest(name, known); got != want {
 			t.Errorf("nearest(%q) is %q, want %q", name, got, want)
@@ -23,12 +23,9 @@ func TestNearest(t *testing.T) {
 // plain unknown fields, with no suggestion that leads astray.
 func TestUnbuiltWords(t *testing.T) {
 	words := map[level]string{
-		inFile:      "lists allow deny",
-		inAttribute: "secret fold",
-		inDefaults:  "on_store_error every notify",
-		inRule: "where counts replaces stats window allowed_lateness alerts hold unsettled forget_after " +
-			"on_store_error",
-		inLimit: "when with lasts keep_history max_wait max_queue adapt notify",
+		inDefaults: "every notify",
+		inRule:     "stats window allowed_lateness alerts",
+		inLimit:    "when adapt notify",
 	}
 	for l, list := range words {
 		for w := range strings.FieldsSeq(list) {
@@ -51,10 +48,10 @@ func TestLevels(t *testing.T) {
 // TestKnownHere: who writes a word that is like none gets those that there are.
 func TestKnownHere(t *testing.T) {
 	for data, want := range map[string]string{
-		"version: 1\nstats: {}\n":                             "stats: unknown field: known here are version, attributes, defaults, rules",
-		oneRule("limits: [{limit: 1 per 1s, with: captcha}]"): "limits[0].with: unknown field: known here are limit, action, ",
-		oneRule("alerts: []"):                                 "alerts: unknown field: known here are name, match, ",
-		"version: 1\nattributes: {phone: {secret: true}}\nrules: [{name: r, limits: [1 per 1s]}]\n": "attributes.phone.secret: unknown field: known here are type, scale",
+		"version: 1\nstats: {}\n":                         "stats: unknown field: known here are version, attributes, lists, allow, deny, defaults, rules",
+		oneRule("limits: [{limit: 1 per 1s, adapt: 1m}]"): "limits[0].adapt: unknown field: known here are limit, action, ",
+		oneRule("alerts: []"):                             "alerts: unknown field: known here are name, match, ",
+		"version: 1\nattributes: {phone: {unit: ms}}\nrules: [{name: r, limits: [1 per 1s]}]\n": "attributes.phone.unit: unknown field: known here are type, secret, fold, scale",
 	} {
 		if _, err := Parse("r.yaml", "", []byte(data)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v\nwant %q", err, want)

@@ -43,6 +43,16 @@ func (r *reader) limit(v value) (l rule.Limit) {
 			l.Limit, _ = r.text(f)
 		case "action":
 			l.Action, _ = r.text(f)
+		case "with":
+			l.With, _ = r.text(f)
+		case "lasts":
+			l.Lasts = r.durations(f)
+		case "keep_history":
+			l.KeepHistory, _ = r.boolean(f)
+		case "max_wait":
+			l.MaxWait, _ = r.text(f)
+		case "max_queue":
+			l.MaxQueue = r.number(f)
 		case "algorithm":
 			l.Algorithm, _ = r.text(f)
 		case "buckets":
@@ -60,6 +70,21 @@ func (r *reader) limit(v value) (l rule.Limit) {
 		}
 	}
 	return l
+}
+
+// durations returns the texts of a list, or the one that stands for one.
+func (r *reader) durations(v value) []string {
+	if v.node.Kind != yaml.SequenceNode {
+		text, ok := r.text(v)
+		if !ok {
+			return nil
+		}
+		return []string{text}
+	}
+	if len(v.node.Content) == 0 {
+		r.bad(v.path, "", v.name+" is an empty list: say how long, such as lasts: 15m, or lasts: [1m, 5m, 1h]")
+	}
+	return r.texts(v)
 }
 
 // number returns an integer, nil if it could not be read.

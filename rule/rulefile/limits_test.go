@@ -36,13 +36,13 @@ func TestLimits(t *testing.T) {
 			`4:197: rule r: limits[5].burst: "~": burst is a whole number in plain digits`,
 			`4:211: rule r: limits[5].buckets: "~": buckets is empty, since YAML reads ~ as nothing: to mean the text, write "~"`,
 		}},
-		{"unknown fields", oneRule("limits: [{limits: 1 per 1s, algoritm: gcra, key: [user], with: captcha, countRefused: true, bucket: 5}]"), []string{
+		{"unknown fields", oneRule("limits: [{limits: 1 per 1s, algoritm: gcra, key: [user], adapt: captcha, countRefused: true, bucket: 5}]"), []string{
 			"4:15: rule r: limits[0].limits: unknown field: did you mean limit?",
 			"4:33: rule r: limits[0].algoritm: unknown field: did you mean algorithm?",
 			"4:49: rule r: limits[0].key: unknown field: key belongs in a rule",
-			"4:62: rule r: limits[0].with: unknown field",
-			"4:77: rule r: limits[0].countRefused: unknown field: did you mean count_refused?",
-			"4:97: rule r: limits[0].bucket: unknown field: did you mean buckets?",
+			"4:62: rule r: limits[0].adapt: unknown field",
+			"4:78: rule r: limits[0].countRefused: unknown field: did you mean count_refused?",
+			"4:98: rule r: limits[0].bucket: unknown field: did you mean buckets?",
 		}},
 		{"texts", oneRule("limits: [{limit: [1 per 1s], action: {}, algorithm: , message: [a, b], shadow: on, count_refused: 1}]"), []string{
 			"4:22: rule r: limits[0].limit: limit is a text, not a list: write limit: 1 per 1s",

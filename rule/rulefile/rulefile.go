@@ -68,7 +68,18 @@ type File struct {
 //
 // The error is a [rule.Errors] with everything that is wrong, in the order of
 // the file, unless the file itself cannot be read.
-func Load(path string) (*File, error) {
+func Load(path string) (*File, error) { return Options{}.Load(path) }
+
+// Options say how to read rules. The zero value is what [Load] and [Parse] do.
+type Options struct {
+	// Instances is among how many processes without a common store the limits are
+	// divided: each gets its part, rounded down. 0 and 1 divide nothing; a limit of
+	// which nothing is left is an error.
+	Instances int
+}
+
+// Load is the function Load with these options.
+func (o Options) Load(path string) (*File, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 		// Opening one would wait for a writer, and could not be interrupted.
 		return nil, fmt.Errorf("rulefile: %s is a named pipe; a rule file is a file", path)
@@ -85,19 +96,23 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rulefile: %w", err)
 	}
-	return Parse(path, filepath.Dir(path), data)
+	return o.Parse(path, filepath.Dir(path), data)
 }
 
 // Parse is [Load] for bytes. The name is used in messages, and files that the
 // rules name are looked up from dir ("" is the working directory). Parse does
 // not keep data.
-func Parse(name, dir string, data []byte) (*File, error) {
+func Parse(name, dir string, data []byte) (*File, error) { return Options{}.Parse(name, dir, data) }
+
+// Parse is the function Parse with these options.
+func (o Options) Parse(name, dir string, data []byte) (*File, error) {
 	r := newReader(name, dir)
 	set := r.read(data)
 	var plan *rule.Plan
 	var warnings []*rule.Error
 	if set != nil {
 		var err error
+		set.Instances = o.Instances
 		plan, warnings, err = rule.Compile(set)
 		r.merge(err)
 	}

@@ -21,6 +21,10 @@ func longest(p limit.Params) int64 {
 		return (p.Buckets + 1) * p.Step
 	case limit.GCRA:
 		return p.Burst * p.Step
+	case limit.SlidingCounter:
+		return 2 * p.Size
+	case limit.Calendar:
+		return p.Periods.(*uneven).lengths[2]
 	default:
 		return p.Size
 	}

@@ -84,7 +84,7 @@ func longKey(s *tester) {
 func keyIsBorrowed(s *tester) {
 	w, p := s.window(), sliding(1, minute)
 	key := []byte("first")
-	it := store.Item{Window: w, Key: key, Limit: p, Cost: 1}
+	it := store.Item{Window: w, Key: key, Limit: &p, Cost: 1}
 	s.admits(it)
 	copy(key, "other")
 	s.admits(it)

@@ -10,8 +10,10 @@ import (
 // queue is a window of GCRA as what it stands for: a queue of jobs, each of
 // which takes its time when those before it are done. A burst of work may wait.
 type queue struct {
-	jobs  []job // in order; the last one ends when the queue is empty
-	names int64
+	jobs   []job // in order; the last one ends when the queue is empty
+	names  int64
+	places bool  // some who are in it have been told when to go on
+	held   int64 // how far ahead they may have been told
 }
 
 // job ends at a time, and takes that long.
@@ -25,12 +27,13 @@ func (q *queue) end() int64 {
 	return math.MinInt64
 }
 
-// work returns how long the queue is at now, and no more than a burst.
+// work returns how long the queue is at now, and no more than a burst and those who
+// may wait.
 func (q *queue) work(p limit.Params, now int64) int64 {
 	if q.end() <= now {
 		return 0
 	}
-	return min(q.end()-now, p.Burst*p.Step)
+	return min(q.end()-now, max(p.Burst*p.Step+p.Wait, q.held))
 }
 
 func (q *queue) judge(p limit.Params, now, cost int64) (r limit.Result) {
@@ -39,12 +42,15 @@ func (q *queue) judge(p limit.Params, now, cost int64) (r limit.Result) {
 	}
 	work, burst := q.work(p, now), p.Burst*p.Step
 	r.Used = (work + p.Step - 1) / p.Step
-	r.Remaining = p.Burst - r.Used
+	r.Remaining = max(p.Burst-r.Used, 0)
 	r.Reset = work
-	r.Never = cost > p.Burst
+	r.Never = cost > p.Burst+p.Wait/p.Step
 	if !r.Never {
-		r.Retry = max(work+cost*p.Step-burst, 0)
-		r.OK = r.Retry == 0
+		wait := max(work+cost*p.Step-burst, 0)
+		r.Retry = max(wait-p.Wait, 0)
+		if r.OK = r.Retry == 0; r.OK {
+			r.Wait = wait
+		}
 	}
 	return r
 }
@@ -57,18 +63,41 @@ func (q *queue) cut(p limit.Params, now int64) {
 	}
 }
 
-// add queues a job of that cost, or as much of it as a burst holds.
-func (q *queue) add(p limit.Params, now, cost int64) placed {
+// add queues a job of that cost; recorded, as much of it as a burst holds.
+func (q *queue) add(p limit.Params, now, cost int64, record bool) placed {
 	if p.Max == 0 {
 		return placed{}
 	}
 	work := q.work(p, now)
-	takes := min(min(cost, p.Burst)*p.Step, p.Burst*p.Step-work)
+	q.places = q.places && work > 0 || p.Wait > 0
+	if work == 0 {
+		q.held = 0
+	}
+	if p.Wait > 0 {
+		q.held = max(q.held, p.Burst*p.Step+p.Wait)
+	}
+	takes := cost * p.Step
+	if record {
+		takes = min(min(cost, p.Burst)*p.Step, p.Burst*p.Step-work)
+	}
 	q.names++
 	if takes > 0 {
 		q.jobs = append(q.jobs, job{q.names, now + work + takes, takes})
 	}
-	return placed{q.names, takes}
+	return placed{q.names, max(takes, 0)}
+}
+
+// addAt queues a job that has to wait elsewhere, too: before it the queue stands idle
+// until the job could go on after wait, a burst of it at once. The idle time is the
+// job's own.
+func (q *queue) addAt(p limit.Params, now, cost, wait int64) placed {
+	idle := now + wait + min(cost, p.Burst)*p.Step - (now + q.work(p, now) + cost*p.Step)
+	c := q.add(p, now, cost, false)
+	if idle > 0 && len(q.jobs) > 0 {
+		j := &q.jobs[len(q.jobs)-1]
+		j.end, j.takes, c.n = j.end+idle, j.takes+idle, c.n+idle
+	}
+	return c
 }
 
 // newest reports whether a charge is the last job of the queue.
@@ -87,8 +116,12 @@ func (q *queue) done(now int64, c placed) bool {
 }
 
 // remove takes what is left of a job out of the queue; the jobs after it move
-// up. What of it was worked off stays and belongs to nobody.
+// up. What of it was worked off stays and belongs to nobody. Where some have been
+// told when to go on, only the last job is taken out.
 func (q *queue) remove(now int64, c placed) bool {
+	if q.places && !q.newest(c) {
+		return false
+	}
 	for i := range q.jobs {
 		j := &q.jobs[i]
 		if c.n == 0 || j.name != c.at || j.end <= now {

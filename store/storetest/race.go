@@ -18,6 +18,7 @@ func raceClauses() []clause {
 		{"64 at once over many windows and keys: totals are exact", totals},
 		{"64 at once with refunds: what is left is what was kept", totalsWithRefunds},
 		{"64 at once with count_refused: every refusal is recorded", recordedAtOnce},
+		{"64 at once hold, renew, release and refund: what is left is what is held", holdsAtOnce},
 	}
 }
 
@@ -140,7 +141,7 @@ func (c *crowd) check(s *tester) {
 	for i := range c.items {
 		it := &c.items[i]
 		n := c.charged[i].Load()
-		s.holds(it.Window, string(it.Key), it.Limit, n)
+		s.holds(it.Window, string(it.Key), *it.Limit, n)
 		if n > it.Limit.Max {
 			s.Errorf("%v: %d of %d", it.Limit.Algorithm, n, it.Limit.Max)
 		}
@@ -197,4 +198,63 @@ func recordedAtOnce(s *tester) {
 		}
 	})
 	s.holds(w, "k", p, 64*20)
+}
+
+// holdsAtOnce: what is in flight, over two keys and a window beside it, and members
+// that each goroutine has for itself. The clock moves, but nothing expires.
+func holdsAtOnce(s *tester) {
+	flight, log, set := s.window(), s.window(), s.window()
+	p, q, d := inflight(30, hour), sliding(10_000, hour), distinct(10_000, hour)
+	var held, hits, members, most, refused atomic.Int64
+	together(64, func(i int) {
+		r := rand.New(rand.NewPCG(uint64(i), 4))
+		for n := range 40 {
+			s.clock.Add(1)
+			member := fmt.Sprint(i, "/", n)
+			req, ok := s.try(item(flight, "k", p, 1), item(log, "l", q, 1), given1(item(set, "m", d, 1), member, "all"))
+			if !ok {
+				refused.Add(1)
+				continue
+			}
+			if now := held.Add(1); now > most.Load() {
+				most.Store(now)
+			}
+			hits.Add(1)
+			members.Add(1)
+			rs := receipts(req)
+			if r.IntN(2) == 0 {
+				s.called(true)(s.store.Renew(context.Background(), rs))
+			}
+			switch r.IntN(4) {
+			case 0: // keeps its place
+			case 1:
+				held.Add(-1) // counted first: another may have it at once
+				s.called(true)(s.store.Refund(context.Background(), rs))
+				s.called(false)(s.store.Release(context.Background(), rs))
+				hits.Add(-1)
+				members.Add(-1)
+			default:
+				held.Add(-1)
+				s.called(true)(s.store.Release(context.Background(), rs))
+				s.called(false)(s.store.Renew(context.Background(), rs))
+			}
+		}
+	})
+	s.holds(flight, "k", p, held.Load())
+	s.holds(log, "l", q, hits.Load())
+	if got := s.used(set, "m", d); got < members.Load() || got > members.Load()+1 { // and the one that all see
+		s.Fatalf("%d members, want %d and one", got, members.Load())
+	}
+	if most.Load() > p.Max || refused.Load() == 0 {
+		s.Fatalf("at most %d of %d held, %d refused", most.Load(), p.Max, refused.Load())
+	}
+}
+
+// called returns what looks at the answer of a call; from any goroutine.
+func (s *tester) called(want bool) func(bool, error) {
+	return func(got bool, err error) {
+		if got != want || err != nil {
+			s.Errorf("%v, %v, want %v", got, err, want)
+		}
+	}
 }

@@ -33,6 +33,7 @@ type twin struct {
 type twinWindow struct {
 	window *store.Window
 	p      limit.Params
+	queue  bool
 }
 
 type twinKey struct{ window, key int }
@@ -48,6 +49,7 @@ type naiveCharge struct {
 	window *naive
 	p      limit.Params
 	placed placed
+	gone   bool // a place in flight that was released, or found gone
 }
 
 const twinKeys = 3
@@ -60,8 +62,12 @@ func randomCalls(s *tester, seed uint64) {
 		gcra(5, second, 3), gcra(60, minute, 8),
 		fixed(4, second), fixed(5, hour),
 		events(3, 10), events(1, 2), events(2, 1),
+		counter(4, second), counter(7, hour), calendar(4, minute),
+		inflight(3, minute), inflight(2, 2*hour),
+		queued(5, second, 2, 700_000, 3), queued(60, minute, 3, 10*second, 100),
+		distinct(3, second), distinct(4, 2*hour), distinctBy(3, minute),
 	} {
-		t.kinds = append(t.kinds, twinWindow{s.window(), p})
+		t.kinds = append(t.kinds, twinWindow{s.window(), p, p.Wait > 0})
 	}
 	for range 4000 {
 		t.call++
@@ -70,8 +76,12 @@ func randomCalls(s *tester, seed uint64) {
 			t.decide()
 		case n < 68:
 			t.look()
-		case n < 78:
+		case n < 74:
 			t.refund()
+		case n < 76:
+			t.release()
+		case n < 78:
+			t.renew()
 		case n < 80:
 			t.reset()
 		case n < 84:
@@ -84,7 +94,7 @@ func randomCalls(s *tester, seed uint64) {
 	}
 	for k, w := range t.naive {
 		it := t.item(k, 1)
-		t.same("in the end", &s.look(it).Items[0], w.judge(it.Limit, s.clock.Now(), 1))
+		t.same("in the end", &s.look(it).Items[0], w.judgeItem(&it, *it.Limit, s.clock.Now()))
 	}
 }
 
@@ -96,7 +106,13 @@ func (t *twin) state(k twinKey) *naive {
 }
 
 func (t *twin) item(k twinKey, cost int64) store.Item {
-	return item(t.kinds[k.window].window, fmt.Sprint("key ", k.key), t.kinds[k.window].p, cost)
+	it := item(t.kinds[k.window].window, fmt.Sprint("key ", k.key), t.kinds[k.window].p, cost)
+	if it.Limit.Algorithm == limit.Distinct {
+		for range t.r.IntN(4) { // the same one perhaps twice
+			it.Members = append(it.Members, fmt.Append(nil, "member ", t.r.IntN(7)))
+		}
+	}
+	return it
 }
 
 // draw makes a request of up to four windows and keys.
@@ -110,7 +126,7 @@ func (t *twin) draw() (req store.Request, keys []twinKey) {
 		seen[k] = true
 		costs := []int64{1, 1, 1, 1, 1, 2, 3, 0, t.kinds[k.window].p.Max, t.kinds[k.window].p.Max + 1}
 		it := t.item(k, costs[t.r.IntN(len(costs))])
-		it.Shadow = t.r.IntN(6) == 0
+		it.Shadow, it.Yields = t.r.IntN(6) == 0, t.r.IntN(6) == 0
 		it.CountRefused = t.r.IntN(6) == 0
 		req.Items, keys = append(req.Items, it), append(keys, k)
 	}
@@ -141,13 +157,13 @@ func (t *twin) decide() {
 // judged decides a request on the naive side and compares.
 func (t *twin) judged(req *store.Request, keys []twinKey, c *twinCharge) {
 	now := t.s.clock.Now()
-	admitted, want := t.verdict(req, keys)
+	admitted, wait, want := t.verdict(req, keys)
 	if req.Admitted != admitted || req.Full {
 		t.s.Fatalf("call %d at %d: admitted %v, full %v, want %v, false: %s", t.call, now, req.Admitted, req.Full, admitted, results(req))
 	}
 	for i := range req.Items {
 		it, w := &req.Items[i], t.state(keys[i])
-		charged := t.settle(it, w, admitted, &want[i], c)
+		charged := t.settle(it, w, admitted, [2]int64{patience(req.Items), wait}, &want[i], c)
 		if it.Charged != charged {
 			t.s.Fatalf("call %d at %d, item %d: charged %v, want %v: %s", t.call, now, i, it.Charged, charged, results(req))
 		}
@@ -156,37 +172,78 @@ func (t *twin) judged(req *store.Request, keys []twinKey, c *twinCharge) {
 }
 
 // verdict judges every item on the naive side.
-func (t *twin) verdict(req *store.Request, keys []twinKey) (admitted bool, want []limit.Result) {
-	admitted = !req.Deny
+func (t *twin) verdict(req *store.Request, keys []twinKey) (admitted bool, wait int64, want []limit.Result) {
+	admitted, most := !req.Deny, patience(req.Items)
 	for i := range req.Items {
 		it := &req.Items[i]
-		r := t.state(keys[i]).judge(it.Limit, t.s.clock.Now(), it.Cost)
+		r := t.state(keys[i]).judgeItem(it, patient(it, *it.Limit, most), t.s.clock.Now())
 		want = append(want, r)
-		admitted = admitted && (it.Shadow || r.OK)
+		admitted = admitted && (it.Shadow || it.Yields || r.OK)
 	}
-	return admitted, want
+	if admitted {
+		wait = queueUp(req.Items, want)
+	}
+	return admitted, wait, want
+}
+
+// patience returns how long the queues that decide let a request wait: as long as
+// the shortest.
+func patience(items []store.Item) int64 {
+	wait := int64(limit.MaxSize)
+	for _, it := range items {
+		if it.Limit.Wait > 0 && it.Cost > 0 && !it.Shadow && !it.Yields {
+			wait = min(wait, it.Limit.Wait)
+		}
+	}
+	return wait
+}
+
+// patient is a limit whose queue lets nobody wait for longer.
+func patient(it *store.Item, p limit.Params, wait int64) limit.Params {
+	if !it.Shadow && !it.Yields {
+		p.Wait = min(p.Wait, wait)
+	}
+	return p
+}
+
+// queueUp returns how long what was admitted waits in every queue: for the longest of
+// those that decide. One that does not, and lets nobody wait so long, does not let it
+// in.
+func queueUp(items []store.Item, want []limit.Result) (longest int64) {
+	for i, it := range items {
+		if !it.Shadow && !it.Yields {
+			longest = max(longest, want[i].Wait)
+		}
+	}
+	for i, it := range items {
+		p, r := it.Limit, &want[i]
+		if p.Wait > 0 && r.OK && it.Cost > 0 && longest > p.Wait {
+			r.OK, r.Wait, r.Retry = false, 0, longest-p.Wait
+		}
+	}
+	return longest
 }
 
 // settle charges an item on the naive side and brings its answer up to date.
-func (t *twin) settle(it *store.Item, w *naive, admitted bool, want *limit.Result, c *twinCharge) (charged bool) {
-	now, p := t.s.clock.Now(), it.Limit
-	if it.Cost == 0 {
+func (t *twin) settle(it *store.Item, w *naive, admitted bool, waits [2]int64, want *limit.Result, c *twinCharge) (charged bool) {
+	now, p := t.s.clock.Now(), *it.Limit
+	if looks(it) {
 		return false
 	}
 	w.advance(p, now)
-	record := it.CountRefused && p.Algorithm != limit.Events
-	if !record && (!admitted || !want.OK) {
+	fits := admitted && want.OK
+	if !fits && !records(it) {
 		w.enter()
 		return false
 	}
-	placed := w.charge(p, now, it.Cost, record)
-	if admitted && want.OK {
-		c.naive = append(c.naive, naiveCharge{w, p, placed})
+	placed := w.chargeItem(it, p, now, waits[1], !fits)
+	if fits {
+		c.naive = append(c.naive, naiveCharge{w, p, placed, false})
 	}
-	after := w.judge(p, now, 0)
+	after := w.stands(p, now)
 	want.Used, want.Remaining, want.Reset = after.Used, after.Remaining, after.Reset
-	if record && !admitted {
-		want.Retry = w.judge(p, now, it.Cost).Retry
+	if !admitted {
+		want.Retry = w.judgeItem(it, patient(it, p, waits[0]), now).Retry
 	}
 	return true
 }
@@ -194,8 +251,8 @@ func (t *twin) settle(it *store.Item, w *naive, admitted bool, want *limit.Resul
 func (t *twin) same(what string, it *store.Item, want limit.Result) {
 	t.s.Helper()
 	if it.Result != want {
-		t.s.Fatalf("call %d at %d, %s: %s of %q, key %q, cost %d, shadow %v, recorded %v, %+v:\n got %+v\nwant %+v", t.call, t.s.clock.Now(),
-			what, it.Limit.Algorithm, it.Window.Identity(), it.Key, it.Cost, it.Shadow, it.CountRefused, it.Limit, it.Result, want)
+		t.s.Fatalf("call %d at %d, %s: %s of %q, key %q, cost %d, shadow %v, yields %v, recorded %v, %q, %+v:\n got %+v\nwant %+v", t.call, t.s.clock.Now(),
+			what, it.Limit.Algorithm, it.Window.Identity(), it.Key, it.Cost, it.Shadow, it.Yields, it.CountRefused, it.Members, *it.Limit, it.Result, want)
 	}
 }
 
@@ -204,7 +261,7 @@ func (t *twin) look() {
 	if err := t.s.store.Look(context.Background(), &req); err != nil {
 		t.s.Fatalf("call %d: Look: %v", t.call, err)
 	}
-	admitted, want := t.verdict(&req, keys)
+	admitted, _, want := t.verdict(&req, keys)
 	if req.Admitted != admitted {
 		t.s.Fatalf("call %d at %d: look admits %v, want %v: %s", t.call, t.s.clock.Now(), req.Admitted, admitted, results(&req))
 	}
@@ -216,13 +273,12 @@ func (t *twin) look() {
 // refund gives a recent request back, or one that was given back before. Of GCRA
 // only the newest charge is sure to be given back in full.
 func (t *twin) refund() {
-	t.past = t.past[max(0, len(t.past)-40):]
-	if len(t.past) == 0 {
+	c := t.recent()
+	if c == nil {
 		return
 	}
-	c := t.past[t.r.IntN(len(t.past))]
 	for _, n := range c.naive {
-		if n.p.Algorithm == limit.GCRA && !n.window.queue.newest(n.placed) && !c.refunded {
+		if n.p.Algorithm == limit.GCRA && !n.window.queue.places && !n.window.queue.newest(n.placed) && !c.refunded {
 			return
 		}
 	}
@@ -230,15 +286,72 @@ func (t *twin) refund() {
 	if !c.refunded {
 		c.refunded = true
 		for _, n := range c.naive {
-			want = n.window.refund(n.p, t.s.clock.Now(), n.placed) || want
+			want = !n.gone && n.window.refund(n.p, t.s.clock.Now(), n.placed) || want
 		}
 	}
 	given, err := t.s.store.Refund(context.Background(), c.receipts)
-	if !want { // nothing was found: what comes to its place later may be another's
+	t.called("refund", c, given, want, err)
+}
+
+// release gives back the places in flight of a recent request, and renew lets them
+// stay on.
+func (t *twin) release() {
+	c := t.recent()
+	if c == nil {
+		return
+	}
+	want := false
+	for i := range c.naive {
+		if n := &c.naive[i]; n.p.Algorithm == limit.Inflight && !n.gone && !c.refunded {
+			want = n.window.refund(n.p, t.s.clock.Now(), n.placed) || want
+			n.gone = true
+		}
+	}
+	got, err := t.s.store.Release(context.Background(), c.receipts)
+	t.called("release", c, got, want, err)
+}
+
+func (t *twin) renew() {
+	c := t.recent()
+	if c == nil {
+		return
+	}
+	now, some, gone := t.s.clock.Now(), false, false
+	for i := range c.naive {
+		n := &c.naive[i]
+		if n.p.Algorithm != limit.Inflight {
+			continue
+		}
+		if n.gone = n.gone || c.refunded || !n.window.refund(n.p, now, n.placed); n.gone {
+			gone = true
+			continue
+		}
+		n.window.advance(n.p, now)
+		n.placed, some = n.window.charge(n.p, now, n.placed.n, false), true
+	}
+	got, err := t.s.store.Renew(context.Background(), c.receipts)
+	t.called("renew", c, got, some && !gone, err)
+}
+
+// recent returns a recent request, perhaps one that was given back; nil if there is
+// none.
+func (t *twin) recent() *twinCharge {
+	t.past = t.past[max(0, len(t.past)-40):]
+	if len(t.past) == 0 {
+		return nil
+	}
+	return t.past[t.r.IntN(len(t.past))]
+}
+
+// called compares what a call did. Of what was not found, what comes to its place
+// later may be another's.
+func (t *twin) called(what string, c *twinCharge, got, want bool, err error) {
+	t.s.Helper()
+	if !want {
 		t.past = slices.DeleteFunc(t.past, func(other *twinCharge) bool { return other == c })
 	}
-	if err != nil || given != want {
-		t.s.Fatalf("call %d at %d: refund gave back %v, %v, want %v: %+v", t.call, t.s.clock.Now(), given, err, want, c.naive)
+	if err != nil || got != want {
+		t.s.Fatalf("call %d at %d: %s: %v, %v, want %v: %+v", t.call, t.s.clock.Now(), what, got, err, want, c.naive)
 	}
 }
 
@@ -252,18 +365,25 @@ func (t *twin) reset() {
 // change raises or lowers a maximum.
 func (t *twin) change() {
 	k := &t.kinds[t.r.IntN(len(t.kinds))]
-	burst := k.p.Burst
+	burst, maximum := k.p.Burst, t.r.Int64N(8)
 	if burst > 0 {
 		burst = 1 + t.r.Int64N(8)
 	}
-	k.p = params(k.p.Algorithm, t.r.Int64N(8), k.p.Size, burst, k.p.Buckets)
+	switch {
+	case k.p.Periods != nil:
+		k.p.Max = maximum
+	case k.queue:
+		k.p = queued(maximum, k.p.Size, burst, 1+t.r.Int64N(k.p.Size), 1+t.r.Int64N(5))
+	default:
+		k.p = params(k.p.Algorithm, maximum, k.p.Size, burst, k.p.Buckets)
+	}
 }
 
 // forward moves the clock on: a little, to an edge of a window, or far. The
 // microsecond it comes to is new, so that no two calls before and after a step
 // back share one.
 func (t *twin) forward() {
-	size := t.kinds[t.r.IntN(len(t.kinds))].p.Size
+	size := max(t.kinds[t.r.IntN(len(t.kinds))].p.Size, second)
 	steps := []int64{t.r.Int64N(2000), t.r.Int64N(second), size - 1, size, size + 1, t.r.Int64N(size + 1), t.r.Int64N(size + 1)}
 	t.s.clock.Add(steps[t.r.IntN(len(steps))])
 }

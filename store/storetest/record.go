@@ -176,7 +176,7 @@ func eventsWhoever(s *tester) {
 		}
 		check(it, full)
 		s.admits(it) // the 4th: the 1st is out
-		s.holds(it.Window, "k", it.Limit, 1)
+		s.holds(it.Window, "k", *it.Limit, 1)
 	}
 	it := item(s.window(), "k", events(1, 3), 1) // a shadow that fits is marked
 	if got := s.admits(shadow(it)).Items[0]; !got.Charged || got.Result.Used != 1 {

@@ -138,7 +138,13 @@ func everyCall(s *tester, ctx context.Context, req *store.Request) map[string]er
 	if given {
 		s.Error("a refund that failed says that it gave back")
 	}
+	released, releaseErr := s.store.Release(ctx, receipts(req))
+	renewed, renewErr := s.store.Renew(ctx, receipts(req))
+	if released || renewed {
+		s.Error("a call that failed says that it released or renewed")
+	}
 	return map[string]error{
+		"Release": releaseErr, "Renew": renewErr,
 		"Decide": s.store.Decide(ctx, []store.Request{{Items: items}}),
 		"Look":   s.store.Look(ctx, &store.Request{Items: items}),
 		"Reset":  s.store.Reset(ctx, items),

@@ -43,7 +43,8 @@ func drawItems(s *tester, rt *rapid.T) (items []store.Item) {
 			sliding(maximum, size), sliding(maximum, size),
 			buckets(maximum, size, 1), buckets(maximum, size, 7),
 			gcra(maximum, size, 1), gcra(maximum, size, maximum),
-			fixed(maximum, size),
+			fixed(maximum, size), counter(maximum, size), calendar(maximum, size), inflight(maximum, size),
+			queued(maximum, size, 1, size/2+1, 2), queued(maximum, size, maximum, size, 5),
 		}).Draw(rt, "params")
 		items = append(items, item(s.window(), rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "key"), p, 1))
 	}

@@ -22,7 +22,7 @@
 // nothing is left from another subtest. The suite closes the store.
 //
 // What a subtest holds is its name. The suite waits for nothing, so it takes as
-// long as its calls: about 50 000. It asks for no more than the contract says;
+// long as its calls: about 60 000. It asks for no more than the contract says;
 // where the contract leaves a choice, it stays away:
 //
 //   - an entry that expired while nobody used its window may come back or not
@@ -74,7 +74,7 @@ type clause struct {
 func Run(t *testing.T, open func(t *testing.T, clock *Clock) store.Store) {
 	for _, group := range [][]clause{
 		vectorClauses(), windowClauses(), verdictClauses(), recordClauses(), requestClauses(),
-		refundClauses(), keyClauses(), clockClauses(), retryClauses(), randomClauses(), raceClauses(),
+		refundClauses(), inflightClauses(), placeClauses(), heldClauses(), lockClauses(), distinctClauses(), keyClauses(), clockClauses(), retryClauses(), randomClauses(), raceClauses(),
 	} {
 		for _, c := range group {
 			t.Run(c.holds, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (s *tester) window() *store.Window {
 
 // item returns an item that charges cost to a window.
 func item(w *store.Window, key string, p limit.Params, cost int64) store.Item {
-	return store.Item{Window: w, Key: []byte(key), Limit: p, Cost: cost}
+	return store.Item{Window: w, Key: []byte(key), Limit: &p, Cost: cost}
 }
 
 // shadow makes an item one that is judged but does not decide.
@@ -190,6 +190,60 @@ func gcra(maximum, size, burst int64) limit.Params {
 
 func fixed(maximum, size int64) limit.Params { return params(limit.Fixed, maximum, size, 0, 0) }
 
+func counter(maximum, size int64) limit.Params {
+	return params(limit.SlidingCounter, maximum, size, 0, 0)
+}
+
+func inflight(maximum, size int64) limit.Params {
+	return params(limit.Inflight, maximum, size, 0, 0)
+}
+
+func distinct(maximum, size int64) limit.Params {
+	return params(limit.Distinct, maximum, size, 0, 0)
+}
+
+// queued is gcra with a queue.
+func queued(maximum, size, burst, wait, queue int64) limit.Params {
+	p := gcra(maximum, size, burst)
+	p, err := p.Queued(wait, queue)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// calendar and distinctBy are of periods of about a size.
+
+func calendar(maximum, size int64) limit.Params { return byCalendar(limit.Calendar, maximum, size) }
+
+func distinctBy(maximum, size int64) limit.Params { return byCalendar(limit.Distinct, maximum, size) }
+
+func byCalendar(a limit.Algorithm, maximum, size int64) limit.Params {
+	p, err := limit.NewCalendar(a, maximum, &uneven{start, [...]int64{size, size/3 + 1, 2 * size}})
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// uneven are periods of three lengths in turn, one of which begins at a time.
+type uneven struct {
+	from    int64
+	lengths [3]int64
+}
+
+func (u *uneven) Period(now int64) (from, end int64) {
+	all := u.lengths[0] + u.lengths[1] + u.lengths[2]
+	into := ((now-u.from)%all + all) % all
+	for _, n := range u.lengths {
+		if into < n {
+			return now - into, now - into + n
+		}
+		into -= n
+	}
+	panic("unreachable")
+}
+
 func events(maximum, size int64) limit.Params { return params(limit.Events, maximum, size, 0, 0) }
 
 // params is limit.New for parameters that are right.
@@ -210,6 +264,8 @@ func timed(maximum, size int64) []limit.Params {
 		buckets(maximum, size, 10),
 		gcra(max(maximum, 1), size, max(maximum, 1)),
 		fixed(maximum, size),
+		counter(maximum, size),
+		calendar(maximum, size),
 	}
 }
 

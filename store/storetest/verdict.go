@@ -63,7 +63,7 @@ func allOrNothing(s *tester) {
 					s.Fatalf("order %v, item %d: %+v", order, i, it)
 				}
 				if want := map[bool]int64{true: 3}[order[i] == 0]; it.Limit.Algorithm != limit.Events {
-					s.holds(it.Window, "k", it.Limit, want)
+					s.holds(it.Window, "k", *it.Limit, want)
 				}
 			}
 		})
@@ -163,7 +163,7 @@ func denied(s *tester) {
 		}
 	}
 	for _, it := range req.Items {
-		s.holds(it.Window, "k", it.Limit, 1)
+		s.holds(it.Window, "k", *it.Limit, 1)
 	}
 	look := &store.Request{Items: items, Deny: true}
 	if err := s.store.Look(s.t.Context(), look); err != nil || look.Admitted {
@@ -196,7 +196,7 @@ func shadowNeverDecides(s *tester) {
 			if it := req.Items[0]; it.Result.OK || it.Charged || it.Result.Retry <= 0 && !it.Result.Never {
 				s.Fatalf("%+v", it)
 			}
-			s.holds(decides.Window, "k", decides.Limit, n+2)
+			s.holds(decides.Window, "k", *decides.Limit, n+2)
 		}
 		// Both refuse: the shadow still says so.
 		if req := s.refuses(decides, shadow(trial)); req.Items[1].Result.OK || delay(req) != minute {

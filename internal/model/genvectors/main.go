@@ -6,10 +6,11 @@
 //
 // A file is read line by line. A line with "case" starts a new, empty window
 // and gives its parameters; sizes and times are microseconds (for events:
-// checks). A line with "set" changes the maximum or the burst. Any other line
-// is a check at "at" of "cost", and how the window answers and stands after
-// it; "record":true charges it even if refused. Numbers not named are 0, and
-// booleans not named are false.
+// checks). A line with "set" changes the maximum or the burst. A line with
+// "refund", "release" or "renew" does that with an earlier charge. Any other
+// line is a check at "at" of "cost", and how the window answers and stands
+// after it; "record":true charges it even if refused. Numbers not named are 0,
+// and booleans not named are false. docs/format/vectors.md says it all.
 package main
 
 import (
@@ -30,6 +31,10 @@ type header struct {
 	Size      int64  `json:"size"`
 	Burst     int64  `json:"burst,omitempty"`
 	Buckets   int64  `json:"buckets,omitempty"`
+
+	Wait     int64   `json:"wait,omitempty"`
+	MaxQueue int64   `json:"max_queue,omitempty"`
+	Periods  []int64 `json:"periods,omitempty"`
 }
 
 type set struct {
@@ -48,10 +53,17 @@ type step struct {
 	Remaining int64 `json:"remaining,omitempty"`
 	Retry     int64 `json:"retry,omitempty"`
 	Reset     int64 `json:"reset,omitempty"`
+
+	Wait    int64    `json:"wait,omitempty"`
+	As      int64    `json:"as,omitempty"`
+	Members []string `json:"members,omitempty"`
 }
 
 func main() {
-	for _, algorithm := range []string{"sliding_log", "sliding_buckets", "gcra", "fixed", "events"} {
+	for _, algorithm := range []string{
+		"sliding_log", "sliding_buckets", "gcra", "fixed", "events",
+		"sliding_counter", "calendar", "inflight", "queue", "distinct",
+	} {
 		if err := write(algorithm); err != nil {
 			fmt.Fprintln(os.Stderr, "genvectors:", err)
 			os.Exit(1)
@@ -65,7 +77,9 @@ func main() {
 
 func write(algorithm string) error {
 	w := &writer{algorithm: algorithm}
-	w.common()
+	if algorithm != "distinct" {
+		w.common()
+	}
 	switch algorithm {
 	case "sliding_log":
 		w.log()
@@ -77,8 +91,21 @@ func write(algorithm string) error {
 		w.fixed()
 	case "events":
 		w.events()
+	case "sliding_counter":
+		w.counter()
+	case "calendar":
+		w.calendar()
+	case "inflight":
+		w.inflight()
+	case "queue":
+		w.queue()
+	case "distinct":
+		w.distinct()
 	}
-	w.random()
+	if algorithm != "distinct" {
+		w.random()
+	}
+	w.randomCalls()
 	return os.WriteFile(filepath.Join("testdata", "vectors", algorithm+".jsonl"), w.out.Bytes(), 0o644)
 }
 
@@ -87,6 +114,9 @@ type writer struct {
 	out       bytes.Buffer
 	p         model.Params
 	win       model.Window
+	members   *model.Members // instead of a window
+	charges   int64          // that have names
+	at        int64          // of the last line
 }
 
 func (w *writer) line(v any) {
@@ -105,14 +135,32 @@ func (w *writer) begin(name string, maximum, size, burst, buckets int64) {
 		w.p.Burst = burst
 	case "sliding_buckets":
 		w.p.Buckets = buckets
+	case "queue":
+		w.p.Algorithm, w.p.Burst = "gcra", burst
+		w.p.Wait, w.p.MaxQueue = size*3/4, buckets
 	}
-	w.win = model.New(w.algorithm)
-	w.line(header{name, w.algorithm, w.p.Max, w.p.Size, w.p.Burst, w.p.Buckets})
+	w.start(name, nil)
+}
+
+// start starts a case of the parameters that are set.
+func (w *writer) start(name string, periods []int64) {
+	if w.algorithm == "calendar" && periods == nil {
+		periods = unevenPeriods(epoch-30*w.p.Size, epoch+60*w.p.Size, w.p.Size)
+		w.p.Size = 0
+	}
+	if periods != nil {
+		w.p.Period = periodsOf(periods)
+	}
+	w.charges, w.members = 0, &model.Members{}
+	if w.algorithm != "distinct" {
+		w.win = model.New(w.p.Algorithm)
+	}
+	w.line(header{name, w.p.Algorithm, w.p.Max, w.p.Size, w.p.Burst, w.p.Buckets, w.p.Wait, w.p.MaxQueue, periods})
 }
 
 func (w *writer) set(maximum, burst int64) {
 	w.p.Max = maximum
-	if w.algorithm == "gcra" {
+	if w.p.Algorithm == "gcra" {
 		w.p.Burst = burst
 	}
 	w.line(set{true, w.p.Max, w.p.Burst})
@@ -123,12 +171,28 @@ func (w *writer) record(at, cost int64) { w.step(at, cost, true) }
 
 func (w *writer) step(at, cost int64, record bool) {
 	var r model.Result
+	record = record && w.algorithm != "inflight" && w.algorithm != "queue"
 	if record {
 		r = w.win.Record(w.p, at, cost)
 	} else {
 		r = w.win.Check(w.p, at, cost)
 	}
-	w.line(step{at, cost, record, r.OK, r.Never, r.Used, r.Remaining, r.Retry, r.Reset})
+	w.at = at
+	s := answered(at, cost, record, r)
+	if c, named := w.win.(model.Charges); named && w.algorithm != "gcra" && r.OK && cost > 0 && !record && w.p.Max > 0 {
+		w.charges++
+		s.As = w.charges
+		c.Name(s.As)
+	}
+	w.line(s)
+}
+
+// answered is the line of a check and its answer.
+func answered(at, cost int64, record bool, r model.Result) step {
+	return step{
+		At: at, Cost: cost, Record: record, OK: r.OK, Never: r.Never,
+		Used: r.Used, Remaining: r.Remaining, Retry: r.Retry, Reset: r.Reset, Wait: r.Wait,
+	}
 }
 
 const (
@@ -171,6 +235,9 @@ func (w *writer) common() {
 	w.begin("the clock steps back", 2, size, 2, 60)
 	for _, at := range []int64{0, 30, 31, -100, -99, -70, -41, -40, -39, 200} {
 		w.check(epoch+at*second, 1)
+	}
+	if w.algorithm == "inflight" || w.algorithm == "queue" {
+		return // they record nothing that was refused
 	}
 	w.begin("refused checks are recorded", 3, size, 3, 60)
 	for at := int64(0); at < 100; at += 15 {
@@ -253,6 +320,9 @@ func (w *writer) random() {
 		}
 		w.begin(fmt.Sprintf("random %d", i+1), 1+rng.Int64N(8), size, 1+rng.Int64N(4), 1+rng.Int64N(9))
 		at := epoch + rng.Int64N(minute)
+		if w.algorithm == "calendar" {
+			at = epoch // where its periods are
+		}
 		for range 40 {
 			switch rng.IntN(12) {
 			case 0:
