@@ -386,9 +386,11 @@ func (m *Memory) reset(s *shard, name Name, now int64) {
 	}
 }
 
+// void remembers it for as long as any charge so far could count: a window that was
+// emptied by refunds ends before charges that an earlier Reset made void.
 func (s *shard) void(rec *record) {
 	if s.resets == nil {
 		s.resets = map[Name]tombmark{}
 	}
-	s.resets[rec.hash] = tombmark{seq: s.seq, exp: rec.exp}
+	s.resets[rec.hash] = tombmark{seq: s.seq, exp: max(rec.exp, s.resets[rec.hash].exp)}
 }

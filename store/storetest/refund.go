@@ -20,6 +20,7 @@ func refundClauses() []clause {
 		{"a refund that comes late gives nothing back", refundLate},
 		{"a refund of nothing gives nothing back", refundNothing},
 		{"a refund after Reset gives nothing back", refundAfterReset},
+		{"a refund after several Resets gives nothing back", refundAfterResets},
 		{"after refunds remaining <= max and never over", refundNeverOver},
 		{"refunds of gcra never give back more than if the charges had never been", refundQueue},
 		{"Reset empties the windows it names and no others", resetEmpties},
@@ -226,6 +227,37 @@ func refundAfterReset(s *tester) {
 			s.Fatal("gave back the hit of another after a second Reset")
 		}
 		s.holds(w, "k", p, 1)
+	})
+}
+
+// refundAfterResets: a window that a refund emptied is reset once more, which must not
+// bring back to life what the Reset before made void.
+func refundAfterResets(s *tester) {
+	s.each(append(timed(9, minute), events(9, 20)), func(s *tester, p limit.Params) {
+		for _, pause := range []int64{0, 1, second} {
+			it := item(s.window(), "k", p, 1)
+			old := s.admits(it)
+			s.reset(it)
+			for range 2 {
+				s.refund(s.admits(it))
+				s.deny(it) // a refusal looks at the empty window
+				s.reset(it)
+				s.clock.Add(pause)
+			}
+			for n := range 500 { // a store that forgets forgets now
+				other := item(it.Window, fmt.Sprint(n), p, 1)
+				s.admits(other)
+				s.reset(other)
+			}
+			fresh := s.admits(it)
+			if s.refund(old) {
+				s.Fatal("gave back the hit of another")
+			}
+			s.holds(it.Window, "k", p, 1)
+			if !s.refund(fresh) {
+				s.Fatal("nothing was given back")
+			}
+		}
 	})
 }
 
