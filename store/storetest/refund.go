@@ -244,7 +244,7 @@ func refundAfterResets(s *tester) {
 				s.reset(it)
 				s.clock.Add(pause)
 			}
-			for n := range 500 { // a store that forgets forgets now
+			for n := range 500 { // whatever is forgotten is forgotten now
 				other := item(it.Window, fmt.Sprint(n), p, 1)
 				s.admits(other)
 				s.reset(other)
