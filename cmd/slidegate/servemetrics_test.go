@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -88,11 +90,19 @@ func TestServeMetrics(t *testing.T) {
 	lint(t, text)
 
 	before := series(text)
-	const each = 500
-	for from := range 200 { // a hundred thousand keys
+	const each = 1000
+	batches := 100
+	if os.Getenv("SLIDEGATE_LONG") != "" {
+		batches = 1000 // of a million keys
+	}
+	for from := range batches {
 		var b strings.Builder
 		for i := range each {
-			fmt.Fprintf(&b, `,{"event":"k%d","attrs":{"k":"7351-%d"}},{"event":"k","attrs":{"k":"7351-%d"}}`, i, i, from*each+i)
+			name := "k"
+			if i == 0 {
+				name = fmt.Sprintf("k%d", from)
+			}
+			fmt.Fprintf(&b, `,{"event":%q,"attrs":{"k":"7351-%d"}}`, name, from*each+i)
 		}
 		check("[" + b.String()[1:] + "]")
 	}
@@ -103,9 +113,9 @@ func TestServeMetrics(t *testing.T) {
 	}
 	text = get()
 	if after := series(text); after > before+80 || strings.Contains(text, "7351") {
-		t.Errorf("%d series, %d before, of 100 000 keys", after, before)
+		t.Errorf("%d series, %d before, of %d keys", after, before, batches*each)
 	}
-	if keys := metric(t, text, "slidegate_store_keys"); keys < 100_000 {
+	if keys := metric(t, text, "slidegate_store_keys"); keys < float64(batches*(each-1)) {
 		t.Errorf("%v keys", keys)
 	}
 	lint(t, text)
@@ -219,4 +229,72 @@ func prometheusAddress(t testing.TB, stderr io.Reader) string {
 		}
 	}()
 	return addr
+}
+
+// TestMetricsEqualQuery: after traffic of all kinds every gauge of a window without a
+// key is what a query of it says, and of each limit as many were refused as the answers
+// said.
+func TestMetricsEqualQuery(t *testing.T) {
+	const rules = `version: 1
+defaults: {missing_key: skip}
+rules:
+  - {name: all, match: {event: [a, b]}, limits: [40 per 1h, {limit: 25 per 1h, algorithm: sliding_buckets}, {limit: 10 per 1h, shadow: true}]}
+  - {name: paid, match: {event: b}, limits: [60.5 sum(v) per 1h, {limit: 30 per 1h, count_refused: true}]}
+  - {name: wide, match: {event: c}, limits: [4 distinct(k) per 1h]}
+  - {name: keyed, match: {event: [a, c]}, key: [k], limits: [6 per 1h]}
+`
+	s := startServe(t, "--rules", writeFile(t, t.TempDir(), "r.yaml", rules))
+	client := &http.Client{}
+	defer client.CloseIdleConnections()
+	text := func() string { return ask(t, client, "GET", s.url+"/metrics", "").body }
+	type window struct {
+		Rule, Limit string
+		Used, Max   float64
+		Refused     bool
+	}
+	type windows struct{ Windows, Shadow []window }
+	count := func(ws []window, of map[string]float64) {
+		for _, w := range ws {
+			if w.Refused {
+				of[w.Rule+"/"+w.Limit]++
+			}
+		}
+	}
+	refused, shadowed, r := map[string]float64{}, map[string]float64{}, rand.New(rand.NewPCG(1, 2))
+	for n := range 300 {
+		var d windows
+		body := fmt.Sprintf(`{"event":"%c","attrs":{"k":"k%d","v":%d.25}}`, 'a'+r.IntN(3), r.IntN(8), r.IntN(3))
+		if err := json.Unmarshal([]byte(ask(t, client, "POST", s.url+"/v1/check", body).body), &d); err != nil {
+			t.Fatal(err)
+		}
+		count(d.Windows, refused)
+		count(d.Shadow, shadowed)
+		if n%100 != 99 {
+			continue
+		}
+		metrics := text()
+		for _, rule := range []string{"all", "paid", "wide"} {
+			var asked windows
+			if err := json.Unmarshal([]byte(ask(t, client, "GET", s.url+"/v1/windows/"+rule, "").body), &asked); err != nil || len(asked.Windows) == 0 {
+				t.Fatal(err, asked)
+			}
+			for _, w := range asked.Windows {
+				labels := fmt.Sprintf("{limit=%q,rule=%q}", w.Limit, rule)
+				if used, most := metric(t, metrics, "slidegate_window_used"+labels), metric(t, metrics, "slidegate_window_max"+labels); used != w.Used || most != w.Max || used == 0 {
+					t.Errorf("after %d: %s has %v of %v, and by a query %v of %v", n+1, labels, used, most, w.Used, w.Max)
+				}
+			}
+		}
+		for name, want := range map[string]map[string]float64{"slidegate_refused_total": refused, "slidegate_shadow_refused_total": shadowed} {
+			for of, n := range want {
+				rule, limit, _ := strings.Cut(of, "/")
+				if got := metric(t, metrics, fmt.Sprintf("%s{limit=%q,rule=%q}", name, limit, rule)); got != n {
+					t.Errorf("%s of %s is %v, and the answers said it %v times", name, of, got, n)
+				}
+			}
+		}
+	}
+	if len(refused) < 4 || len(shadowed) != 1 {
+		t.Errorf("too little was refused: %v, %v", refused, shadowed)
+	}
 }
