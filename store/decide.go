@@ -129,7 +129,7 @@ func (m *Memory) settle(req *Request, it *Item, now, wait int64) {
 	reserved := fits && !it.Shadow
 	switch {
 	case it.sketch != nil:
-		if fits {
+		if fits || it.records() {
 			m.chargeSketch(it, now)
 		}
 		return

@@ -14,15 +14,15 @@ const DefaultSketchBytes = 64 << 20
 
 const (
 	sketchRows   = 4
-	sketchSlices = 9 // the one of now, and eight that make up the window
-	sketchCell   = sketchSlices*2 + 4
+	sketchSlices = 7 // the one of now, and six that make up the window
+	sketchBytes  = 4 + 4*sketchSlices
 	leastSketch  = 64 << 10
-	mostUnits    = math.MaxUint16 / 2 // that a window holds, in units of a sketch
+	mostUnits    = math.MaxUint32 / 2 // that a window holds, in units of a sketch
 )
 
 // sketch counts the hits of keys that the store has no room for, of one window: each
-// key in a cell of each row, together with others. Time is cut into slices of an eighth
-// of the window; the slice of now and the eight before it count whole. So a cell never
+// key in a cell of each row, together with others. Time is cut into slices of a sixth
+// of the window; the slice of now and the six before it count whole. So a cell never
 // counts less than any of its keys has in the window, and the least of a key's cells is
 // what it is taken to have.
 //
@@ -30,19 +30,23 @@ const (
 // each of its cells have used N-c or more. With λ hits of all keys in a cell on average
 // that happens with a probability of at most (λ/(N-c))^4, by Markov's inequality.
 type sketch struct {
-	size   int64  // of the window
-	step   int64  // of a slice
-	unit   int64  // costs are counted in units of so much, rounded up
-	width  uint64 // cells in a row
-	ticks  []uint32
-	counts []uint16
+	size  int64  // of the window
+	step  int64  // of a slice
+	unit  int64  // costs are counted in units of so much, rounded up
+	width uint64 // cells in a row
+	cells []sliced[uint32]
+	total sliced[int64] // of all keys
 
-	epoch  int64 // tick 0
-	last   int64 // when something was added
-	totals [sketchSlices]int64
-	tick   uint32 // of totals
-	newest uint32 // that was asked for
-	max    int64  // the maximum that it was last judged by, in units
+	epoch  int64  // tick 0
+	last   int64  // when something was added
+	newest uint32 // tick that was asked for
+	max    int64  // the least maximum that it was judged by, in units
+}
+
+// sliced is a count of a window.
+type sliced[T uint32 | int64] struct {
+	tick   uint32 // the newest of the slices
+	counts [sketchSlices]T
 }
 
 // sketches are those of a store. They take no more than budget: the first half of it,
@@ -72,10 +76,11 @@ func sketchable(p *limit.Params) bool {
 }
 
 // sketchWindow returns how much a sketch lets through in which time: no more than the
-// window does. What gcra lets through in the time of a burst is more than a burst.
+// window does. What gcra lets through in the time of a burst is more than a burst; that
+// time is the longest of all parameters of the window.
 func sketchWindow(p *limit.Params) (most, size int64) {
 	if p.Algorithm == limit.GCRA {
-		return p.Burst, p.Burst * p.Step
+		return p.Burst, max(p.Reach, p.Burst*p.Step)
 	}
 	return p.Max, p.Size
 }
@@ -84,11 +89,12 @@ func sketchWindow(p *limit.Params) (most, size int64) {
 func (m *sketches) of(w *Window, p *limit.Params, now int64, needed bool) *sketch {
 	s := m.byName[w.hash]
 	most, size := sketchWindow(p)
-	if s != nil && s.size != size {
-		s = nil // gcra with another burst: it begins anew, which only a mistake of the caller makes
-	}
-	if s != nil || !needed {
+	if s != nil {
+		s.fit(most, size, now)
 		return s
+	}
+	if !needed {
+		return nil
 	}
 	bytes := (m.budget - m.held) / 2
 	if bytes < leastSketch {
@@ -105,15 +111,44 @@ func (m *sketches) of(w *Window, p *limit.Params, now int64, needed bool) *sketc
 }
 
 func newSketch(most, size, bytes, now int64) *sketch {
-	width := uint64(bytes / sketchRows / sketchCell)
-	step := (size + sketchSlices - 2) / (sketchSlices - 1)
-	return &sketch{
-		size: size, step: step, unit: (most + mostUnits - 1) / mostUnits, width: width, epoch: floorDiv(now, step), last: now,
-		ticks: make([]uint32, sketchRows*width), counts: make([]uint16, sketchRows*width*sketchSlices),
+	width := uint64(bytes / sketchRows / sketchBytes)
+	s := &sketch{width: width, last: now, max: math.MaxInt64, cells: make([]sliced[uint32], sketchRows*width)}
+	s.cut(size, now)
+	s.unit = sketchUnit(most)
+	return s
+}
+
+func sketchUnit(most int64) int64 { return (most + mostUnits - 1) / mostUnits }
+
+// cut sets the window, and begins the slices with the one of now.
+func (s *sketch) cut(size, now int64) {
+	s.size, s.step = size, (size+sketchSlices-2)/(sketchSlices-1)
+	s.epoch = floorDiv(now, s.step)
+}
+
+// fit makes a sketch serve other parameters: gcra has another window after a reload, and
+// the maximum of an override may need greater units. What counts goes on counting. O(cells)
+// where something changes.
+func (s *sketch) fit(most, size, now int64) {
+	if s.size != size {
+		s.at(now)
+		s.pull()
+		s.cut(size, now)
+	}
+	if unit := sketchUnit(most); unit > s.unit {
+		for i := range s.cells {
+			for j, c := range s.cells[i].counts {
+				s.cells[i].counts[j] = uint32(min(inUnits(int64(c)*s.unit, unit), math.MaxUint32))
+			}
+		}
+		for i, n := range s.total.counts {
+			s.total.counts[i] = n * s.unit / unit
+		}
+		s.max, s.unit = math.MaxInt64, unit
 	}
 }
 
-func (s *sketch) bytes() int64 { return int64(len(s.ticks)) * sketchCell }
+func (s *sketch) bytes() int64 { return int64(len(s.cells)) * sketchBytes }
 
 // drop forgets the sketches in which nothing counts any more.
 func (m *sketches) drop(now int64) {
@@ -135,26 +170,28 @@ func (m *sketches) drop(now int64) {
 // of a step of less than a slice, such as between two locks, the newest slice is.
 func (s *sketch) at(now int64) uint32 {
 	place := floorDiv(now, s.step) - s.epoch
-	if place < int64(s.newest)-1 {
+	if place < int64(s.newest)-1 || place > math.MaxUint32 {
 		s.pull()
-		s.epoch, s.last = s.epoch+place-int64(s.newest), min(s.last, now)
+		s.cut(s.size, now)
+		s.last = min(s.last, now)
 		return s.newest
 	}
-	s.newest = max(s.newest, uint32(place))
+	if place > int64(s.newest) {
+		s.newest = uint32(place)
+	}
 	return s.newest
 }
 
-// pull moves everything that counts into the newest slice. O(cells).
+// pull moves everything that counts into the newest slice, and makes that slice 0. O(cells).
 func (s *sketch) pull() {
-	for cell := range uint64(len(s.ticks)) {
-		slices := s.advance(cell, s.newest)
-		sum := 0
-		for _, c := range slices {
-			sum += int(c)
-		}
-		clear(slices)
-		slices[s.newest%sketchSlices] = uint16(min(sum, math.MaxUint16))
+	for i := range s.cells {
+		c := &s.cells[i]
+		sum := c.sum(s.newest)
+		*c = sliced[uint32]{}
+		put(c, sum)
 	}
+	s.total = sliced[int64]{counts: [sketchSlices]int64{s.total.sum(s.newest)}}
+	s.newest = 0
 }
 
 func floorDiv(a, b int64) int64 {
@@ -166,62 +203,79 @@ func floorDiv(a, b int64) int64 {
 }
 
 // cell returns the place of a key in a row.
-func (s *sketch) cell(n Name, row uint64) uint64 {
+func (s *sketch) cell(n Name, row uint64) *sliced[uint32] {
 	x := (n.Lo ^ bits.RotateLeft64(n.Hi, int(row)*16+7)) + row*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	place, _ := bits.Mul64(x^x>>31, s.width)
-	return row*s.width + place
+	return &s.cells[row*s.width+place]
 }
 
-// advance empties the slices of a cell that are out at a tick.
-func (s *sketch) advance(cell uint64, tick uint32) []uint16 {
-	slices := s.counts[cell*sketchSlices : (cell+1)*sketchSlices]
-	if gone := tick - s.ticks[cell]; gone >= sketchSlices {
-		clear(slices)
+// advance empties the slices that are out at a tick.
+func (c *sliced[T]) advance(tick uint32) {
+	if gone := tick - c.tick; gone >= sketchSlices {
+		c.counts = [sketchSlices]T{}
 	} else {
 		for i := uint32(1); i <= gone; i++ {
-			slices[(s.ticks[cell]+i)%sketchSlices] = 0
+			c.counts[(c.tick+i)%sketchSlices] = 0
 		}
 	}
-	s.ticks[cell] = tick
-	return slices
+	c.tick = tick
+}
+
+// sum returns how many units count at a tick.
+func (c *sliced[T]) sum(tick uint32) int64 {
+	c.advance(tick)
+	sum := int64(0)
+	for _, n := range c.counts {
+		sum += int64(n)
+	}
+	return sum
+}
+
+// put adds to the newest slice of a cell.
+func put(c *sliced[uint32], units int64) {
+	n := &c.counts[c.tick%sketchSlices]
+	*n += uint32(min(units, int64(math.MaxUint32-*n)))
 }
 
 // judge says whether cost fits for a key.
 func (s *sketch) judge(n Name, p *limit.Params, now, cost int64, out *limit.Result) {
 	tick := s.at(now)
-	least, best := int64(math.MaxInt64), uint64(0)
+	least, best := int64(math.MaxInt64), (*sliced[uint32])(nil)
 	for row := range uint64(sketchRows) {
 		cell := s.cell(n, row)
-		sum := int64(0)
-		for _, c := range s.advance(cell, tick) {
-			sum += int64(c)
-		}
-		if sum < least {
+		if sum := cell.sum(tick); sum < least {
 			least, best = sum, cell
 		}
 	}
 	most, _ := sketchWindow(p)
-	s.max = most / s.unit
-	units := s.units(cost)
-	*out = limit.Result{Used: min(least*s.unit, most), OK: least+units <= s.max, Never: cost > most}
-	out.Remaining = max((s.max-least)*s.unit, 0)
+	room := most / s.unit
+	s.max = min(s.max, room)
+	units := inUnits(cost, s.unit)
+	*out = limit.Result{Used: min(least*s.unit, most), OK: units <= room-least, Never: cost > most}
+	out.Remaining = max((room-least)*s.unit, 0)
 	if least > 0 {
 		out.Reset = s.free(best, tick, now, least)
 	}
 	if !out.OK && !out.Never {
-		out.Retry = s.free(best, tick, now, least+units-s.max)
+		out.Retry = s.free(best, tick, now, least+units-room)
 	}
 }
 
-func (s *sketch) units(cost int64) int64 { return (cost + s.unit - 1) / s.unit }
+// inUnits returns how many units a cost takes, rounded up.
+func inUnits(cost, unit int64) int64 {
+	n := cost / unit
+	if cost%unit != 0 {
+		n++
+	}
+	return n
+}
 
 // free returns the delay until so much of a cell is out.
-func (s *sketch) free(cell uint64, tick uint32, now, over int64) int64 {
-	slices := s.counts[cell*sketchSlices : (cell+1)*sketchSlices]
+func (s *sketch) free(c *sliced[uint32], tick uint32, now, over int64) int64 {
 	for age := uint32(sketchSlices - 1); ; age-- {
-		if over -= int64(slices[(tick+sketchSlices-age)%sketchSlices]); over <= 0 || age == 0 {
+		if over -= int64(c.counts[(tick%sketchSlices+sketchSlices-age)%sketchSlices]); over <= 0 || age == 0 {
 			return (s.epoch+int64(tick)+int64(sketchSlices-age))*s.step - now
 		}
 	}
@@ -229,30 +283,22 @@ func (s *sketch) free(cell uint64, tick uint32, now, over int64) int64 {
 
 // add charges a key.
 func (s *sketch) add(n Name, now, cost int64) {
-	tick, units := s.at(now), s.units(cost)
-	if gone := tick - s.tick; gone >= sketchSlices {
-		clear(s.totals[:])
-	} else {
-		for i := uint32(1); i <= gone; i++ {
-			s.totals[(s.tick+i)%sketchSlices] = 0
-		}
-	}
-	s.tick, s.last = tick, max(s.last, now)
-	s.totals[tick%sketchSlices] += units
+	tick, units := s.at(now), inUnits(cost, s.unit)
+	s.last = max(s.last, now)
+	s.total.advance(tick)
+	s.total.counts[tick%sketchSlices] += units
 	for row := range uint64(sketchRows) {
-		c := &s.advance(s.cell(n, row), tick)[tick%sketchSlices]
-		*c = uint16(min(int64(*c)+units, math.MaxUint16))
+		c := s.cell(n, row)
+		c.advance(tick)
+		put(c, units)
 	}
 }
 
 // wrong returns a bound on the probability that a key which has used half of its
 // maximum is refused for what others have.
 func (s *sketch) wrong() float64 {
-	var all int64
-	for _, n := range s.totals {
-		all += n
-	}
-	if s.max == 0 {
+	all := s.total.sum(s.newest)
+	if s.max == 0 || all == 0 {
 		return 0
 	}
 	return math.Min(1, math.Pow(2*float64(all)/float64(s.width)/float64(s.max), sketchRows))

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -105,15 +106,21 @@ func TestSketchNeverOver(t *testing.T) {
 func TestSketchAlone(t *testing.T) {
 	const size = int64(8_000_000)
 	rapid.Check(t, func(rt *rapid.T) {
-		maximum := rapid.Int64Range(1, 200_000).Draw(rt, "max")
-		p := mustParams(t, limit.SlidingBuckets, maximum, size, 0, 8)
+		maxima := rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(1, 200_000), rapid.Int64Range(1, limit.MaxUnits)), 1, 3).Draw(rt, "max")
 		now := int64(1_700_000_000_000_000)
-		s := newSketch(maximum, size, 2000, now) // few cells
+		size := size
+		s := newSketch(maxima[0], size, 2000, now) // few cells
 		type hit struct{ at, n int64 }
 		admitted := map[uint64][]hit{}
 		for range 200 {
 			now += rapid.Int64Range(0, size/4).Draw(rt, "delay")
-			if rapid.IntRange(0, 30).Draw(rt, "back") == 0 {
+			switch rapid.IntRange(0, 60).Draw(rt, "unusual") {
+			case 0: // the window changes by a reload: what is out by then stays out
+				for key, hits := range admitted {
+					admitted[key] = slices.DeleteFunc(hits, func(h hit) bool { return now-h.at >= size })
+				}
+				size = rapid.Int64Range(1_000_000, 30_000_000).Draw(rt, "size")
+			case 1, 2: // the clock steps back
 				for key, hits := range admitted { // what is out stays out
 					admitted[key] = slices.DeleteFunc(hits, func(h hit) bool { return now-h.at >= size })
 				}
@@ -125,6 +132,9 @@ func TestSketchAlone(t *testing.T) {
 				}
 			}
 			key := rapid.Uint64Range(0, 60).Draw(rt, "key")
+			maximum := maxima[int(key)%len(maxima)]
+			p := mustParams(t, limit.SlidingBuckets, maximum, size, 0, 8)
+			s.fit(maximum, size, now)
 			cost := rapid.Int64Range(1, max(maximum/3, 1)).Draw(rt, "cost")
 			n := Name{Hi: key * 0x9e3779b97f4a7c15, Lo: key}
 			var r limit.Result
@@ -144,6 +154,74 @@ func TestSketchAlone(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSketchOverrides: keys with other parameters in the same window neither wash out nor
+// shorten what counts of each other.
+func TestSketchOverrides(t *testing.T) {
+	m, clock := sketching(t, 1, 0)
+	w := NewWindow("w")
+	small, great := mustParams(t, limit.GCRA, 5, 5_000_000, 5, 0), mustParams(t, limit.GCRA, 1_000_000_000_000, 40_000_000, 20_000_000, 0)
+	small.Reach = max(small.Reach, great.Reach)
+	great.Reach = small.Reach
+	if r, _, _ := m.Take(w, small, "exact", 1); !r.OK {
+		t.Fatal(r)
+	}
+	passed := map[string]int64{}
+	for i := range 100 {
+		clock.Add(9_000) // in all less than a second, in which one is given back
+		for key, p := range map[string]*limit.Params{"small": small, "great": great} {
+			r, full, err := m.Take(w, p, key, p.Burst/5)
+			if err != nil || full {
+				t.Fatal(full, err)
+			}
+			if r.OK {
+				passed[key] += p.Burst / 5
+			}
+			if used := passed[key]; r.Used < used {
+				t.Fatalf("%d: %s has used %d, and is taken to have used %d", i, key, used, r.Used)
+			}
+		}
+	}
+	if passed["small"] != small.Burst || passed["great"] != great.Burst {
+		t.Errorf("passed: %v", passed)
+	}
+	if sk := m.Sketch(); sk.Windows != 1 || sk.Bytes != m.sketches.byName[w.hash].bytes() {
+		t.Errorf("%+v", sk)
+	}
+}
+
+// TestSketchLong: a sketch of a short window outlives its ticks.
+func TestSketchLong(t *testing.T) {
+	now := int64(1_700_000_000_000_000)
+	p := mustParams(t, limit.SlidingLog, 2, limit.MinSize, 0, 0)
+	s, n := newSketch(2, p.Size, 2000, now), Name{1, 2}
+	for range 200 {
+		for i := range 3 {
+			var r limit.Result
+			if s.judge(n, p, now, 1, &r); r.OK != (i < 2) {
+				t.Fatalf("hit %d at tick %d of %d: %+v", i, s.newest, int64(math.MaxUint32), r)
+			}
+			if r.OK {
+				s.add(n, now, 1)
+			}
+		}
+		now += s.step*math.MaxUint32/50 + 1
+	}
+}
+
+// TestSketchRecords: where refused events count, they do in a sketch as well.
+func TestSketchRecords(t *testing.T) {
+	m, clock := sketching(t, 1, 0)
+	p, w := mustParams(t, limit.SlidingLog, 2, 6_000_000, 0, 0), NewWindow("w")
+	decide(t, m, Item{Window: w, Key: []byte("exact"), Limit: p, Cost: 1})
+	for i := range 40 { // once a second, much longer than the window
+		req := decide(t, m, Item{Window: w, Key: []byte("k"), Limit: p, Cost: 1, CountRefused: true})
+		if req.Admitted != (i < 2) || req.Full {
+			t.Fatalf("hit %d: %+v", i, req)
+		}
+		clock.Add(1_000_000)
+	}
 }
 
 // TestSketchFlood: a flood of keys neither washes out a counter nor frees anyone, and
