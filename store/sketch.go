@@ -171,6 +171,10 @@ func (m *sketches) drop(now int64) {
 func (s *sketch) at(now int64) uint32 {
 	place := floorDiv(now, s.step) - s.epoch
 	if place < int64(s.newest)-1 || place > math.MaxUint32 {
+		if place-int64(s.newest) >= sketchSlices { // nothing counts any more
+			clear(s.cells)
+			s.total = sliced[int64]{}
+		}
 		s.pull()
 		s.cut(s.size, now)
 		s.last = min(s.last, now)
