@@ -67,14 +67,14 @@ func TestDumpHold(t *testing.T) {
 		t.Logf("%d keys, %d bytes: a lock was held for %v; %d decisions meanwhile", m.Stats().Keys, bytes, longest, decided.Load()-before)
 		return longest
 	}
-	const tries, most = 8, 200 * time.Microsecond
+	const tries, bound = 8, 200 * time.Microsecond
 	least := time.Hour
 	for range tries {
-		if least = min(least, dump(threadTime)); least <= most {
+		if least = min(least, dump(threadTime)); least <= bound {
 			break
 		}
 	}
-	if least > most {
+	if least > bound {
 		t.Errorf("a lock was held for %v of work in the best of %d dumps", least, tries)
 	}
 	began := time.Now()
