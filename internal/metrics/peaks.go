@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,8 +22,9 @@ type peaks struct {
 
 // peak is the most of one limit, in the span of now and in the one before.
 type peak struct {
-	span, now, before atomic.Int64
-	scale             uint8
+	mu                sync.Mutex
+	span, now, before int64
+	scale             uint8 // decimals of now and before
 }
 
 func newPeaks(now func() time.Time) *peaks {
@@ -44,25 +44,38 @@ func (p *peaks) see(ws []slidegate.WindowState) {
 		if !ok {
 			x, _ = p.all.LoadOrStore(key, &peak{scale: ws[i].Scale})
 		}
-		x.(*peak).see(span, ws[i].Used)
+		x.(*peak).see(span, ws[i].Used, ws[i].Scale)
 	}
 }
 
-func (p *peak) see(span, used int64) {
-	if at := p.span.Load(); at != span && p.span.CompareAndSwap(at, span) {
-		before := int64(0)
-		if at == span-1 {
-			before = p.now.Load()
-		}
-		p.before.Store(before)
-		p.now.Store(0)
+func (p *peak) see(span, used int64, scale uint8) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turn(span)
+	if scale != p.scale { // another plan counts with other decimals
+		p.now, p.before, p.scale = 0, 0, scale
 	}
-	for {
-		old := p.now.Load()
-		if used <= old || p.now.CompareAndSwap(old, used) {
-			return
-		}
+	p.now = max(p.now, used)
+}
+
+// turn begins a span, if it is a new one.
+func (p *peak) turn(span int64) {
+	switch p.span {
+	case span:
+	case span - 1:
+		p.before, p.now = p.now, 0
+	default:
+		p.before, p.now = 0, 0
 	}
+	p.span = span
+}
+
+// most returns the most of this span and the one before.
+func (p *peak) most(span int64) float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turn(span)
+	return decimal(max(p.now, p.before), p.scale)
 }
 
 // Describe implements [prometheus.Collector].
@@ -78,9 +91,8 @@ func (p *peaks) collect(plan *rule.Plan, to chan<- prometheus.Metric) {
 			p.all.Delete(k)
 			return true
 		}
-		peak.see(span, 0)
 		if len(r.Key()) > 0 {
-			to <- prometheus.MustNewConstMetric(p.desc, prometheus.GaugeValue, decimal(max(peak.now.Load(), peak.before.Load()), peak.scale), key[0], key[1])
+			to <- prometheus.MustNewConstMetric(p.desc, prometheus.GaugeValue, peak.most(span), key[0], key[1])
 		}
 		return true
 	})
