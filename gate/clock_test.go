@@ -5,47 +5,26 @@ import (
 	"time"
 
 	"github.com/slidegate/slidegate/rule"
+	"github.com/slidegate/slidegate/store"
 )
 
-// TestRefundTwiceAfterStepBack: a refund is by id and idempotent. With a
-// clock that steps back to the instant of a hit that was given back, the same
-// id gives back the hit of another.
-func TestRefundTwiceAfterStepBack(t *testing.T) {
-	c := newClock()
-	g := newGate(t, compile(t, rule.Rule{Name: "r", Limits: limits("1 per 1m")}), c.options())
-	first := check(t, g, event("e"))
-	c.move(time.Second)
-	if given, err := g.Refund(bg, first.ID.String()); !given || err != nil {
-		t.Fatal(given, err)
-	}
-	c.move(-time.Second)
-	if d := check(t, g, event("e")); !d.Admitted() {
-		t.Fatalf("%+v", d)
-	}
-	given, err := g.Refund(bg, first.ID.String())
+// TestStoreClock: a store that tells its time decides the time of the gate, unless the
+// gate is given one.
+func TestStoreClock(t *testing.T) {
+	m, err := store.NewMemory(store.MemoryOptions{Now: func() int64 { return 1_000_000 }, SweepEvery: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	over := check(t, g, event("e"))
-	if given || over.Admitted() {
-		t.Fatalf("a second refund of one decision gave back %v; another was admitted: %v", given, over.Admitted())
+	defer func() { _ = m.Close() }()
+	plan := compile(t, rule.Rule{Name: "r", Limits: limits("1 per 1m")})
+	if got := newGate(t, plan, Options{Store: m}).Time(); !got.Equal(time.Unix(1, 0)) {
+		t.Error(got)
 	}
-}
-
-// TestReleaseTwiceAfterStepBack is the same of places in flight.
-func TestReleaseTwiceAfterStepBack(t *testing.T) {
-	c := newClock()
-	g := newGate(t, compile(t, rule.Rule{Name: "r", Limits: limits("1 inflight"), Hold: "1m"}), c.options())
-	first := check(t, g, event("e"))
-	c.move(time.Second)
-	if ok, err := g.Release(bg, first.ID.String()); !ok || err != nil {
-		t.Fatal(ok, err)
+	given := func() time.Time { return time.Unix(2, 0) }
+	if got := newGate(t, plan, Options{Store: m, Now: given}).Time(); !got.Equal(time.Unix(2, 0)) {
+		t.Error(got)
 	}
-	c.move(-time.Second)
-	if d := check(t, g, event("e")); !d.Admitted() {
-		t.Fatalf("%+v", d)
-	}
-	if ok, _ := g.Release(bg, first.ID.String()); ok {
-		t.Fatal("a place that was released before releases that of another")
+	if got := newGate(t, plan, Options{Store: struct{ store.Store }{m}}).Time(); time.Since(got).Abs() > time.Minute {
+		t.Error(got)
 	}
 }

@@ -30,7 +30,8 @@ type Options struct {
 	// Memory tunes the store in memory; it must be the zero value when Store
 	// is given.
 	Memory store.MemoryOptions
-	// Now is the clock; nil means the clock of the machine: the wall clock at
+	// Now is the clock; nil means that of Store, where it has a method Now that
+	// returns microseconds, otherwise the clock of the machine: the wall clock at
 	// the start, moved on by the monotonic clock. It decides for the store in
 	// memory, and for the end of overrides. Times are floored to microseconds.
 	// It is called by several goroutines at once, under locks, and must not call
@@ -137,7 +138,11 @@ func New(plan *rule.Plan, o Options) (*Gate, error) {
 		g.store, g.owned, g.now = m, true, m.Now // one clock
 	}
 	if g.now == nil {
-		g.now = monotonic()
+		if own, ok := g.store.(interface{ Now() int64 }); ok {
+			g.now = own.Now // one clock
+		} else {
+			g.now = monotonic()
+		}
 	}
 	g.live.Store(newLivePlan(plan))
 	return g, nil
