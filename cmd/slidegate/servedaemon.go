@@ -94,7 +94,7 @@ func (d *daemon) open(plan *rule.Plan) error {
 	}
 	var err error
 	d.gate, err = gate.New(plan, gate.Options{
-		Store: d.store, Now: func() time.Time { return time.UnixMicro(d.memory.Now()) }, IDKey: d.c.idKey, SecretKey: d.c.secretKey,
+		Store: d.store, IDKey: d.c.idKey, SecretKey: d.c.secretKey,
 	})
 	if err != nil {
 		return errors.Join(err, d.store.Close())
