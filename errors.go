@@ -1,6 +1,9 @@
 package slidegate
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors that callers branch on, with errors.Is. A refusal is no error: it is
 // a [Decision].
@@ -22,3 +25,17 @@ var (
 	// ErrClosed: the engine or store was closed.
 	ErrClosed = errors.New("closed")
 )
+
+// EventError is what is wrong with one of several events that were given together:
+// [errors.As] finds it behind the error of a batch. None of the batch has been judged
+// or recorded.
+type EventError struct {
+	Index int   // its place among them, from 0
+	Err   error // what is wrong: it wraps one of the errors above
+}
+
+// Error names the place and what is wrong.
+func (e *EventError) Error() string { return fmt.Sprintf("event %d: %v", e.Index, e.Err) }
+
+// Unwrap returns what is wrong.
+func (e *EventError) Unwrap() error { return e.Err }

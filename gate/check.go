@@ -28,7 +28,7 @@ func (g *Gate) Check(ctx context.Context, ev slidegate.Event) (d slidegate.Decis
 }
 
 // CheckBatch judges events one after another: each is a decision of its own.
-// If any of them is wrong none is judged, and the error names its place. If ctx
+// If any of them is wrong none is judged, and a [slidegate.EventError] names its place. If ctx
 // ends or the store fails on the way, the events before have been judged and
 // charged, and their decisions are lost with the others.
 func (g *Gate) CheckBatch(ctx context.Context, evs []slidegate.Event) ([]slidegate.Decision, error) {

@@ -96,7 +96,7 @@ func TestEventErrors(t *testing.T) {
 		if _, err := g.Check(bg, ev); !errors.Is(err, slidegate.ErrEvent) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v; want %q", ev, err, want)
 		}
-		if _, err := g.CheckBatch(bg, []slidegate.Event{good, ev}); !errors.Is(err, slidegate.ErrEvent) || !strings.Contains(err.Error(), "event 1: ") {
+		if _, err := g.CheckBatch(bg, []slidegate.Event{good, ev}); !errors.Is(err, slidegate.ErrEvent) || placeOf(err) != 1 || !strings.Contains(err.Error(), "event 1: ") {
 			t.Errorf("in a batch: %v", err)
 		}
 		if _, err := g.CheckAll(bg, []slidegate.Event{good, ev}); !errors.Is(err, slidegate.ErrEvent) {
@@ -113,6 +113,14 @@ func TestEventErrors(t *testing.T) {
 }
 
 func nan() float64 { z := 0.0; return z / z }
+
+// placeOf returns the place of the event that an error of a batch names, or -1.
+func placeOf(err error) int {
+	if bad, ok := errors.AsType[*slidegate.EventError](err); ok {
+		return bad.Index
+	}
+	return -1
+}
 
 func TestCheckBatchIsIndependent(t *testing.T) {
 	g := newGate(t, compile(t, rule.Rule{Name: "r", Key: []string{"k"}, Limits: limits("2 per 1m")}), newClock().options())

@@ -79,7 +79,7 @@ func (g *Gate) add(sc *scratch, ev *slidegate.Event, place int) error {
 	denied, err := g.gather(sc, ev)
 	if err != nil {
 		if place >= 0 {
-			return fmt.Errorf("gate: event %d: %w", place, err)
+			err = &slidegate.EventError{Index: place, Err: err}
 		}
 		return fmt.Errorf("gate: %w", err)
 	}

@@ -71,12 +71,12 @@ func (g *Gate) Report(ctx context.Context, ev slidegate.Event) (Reported, error)
 }
 
 // ReportBatch records several events one after another: each is a report of its own. If
-// any of them is wrong none is recorded, and the error names its place. If ctx ends or
+// any of them is wrong none is recorded, and a [slidegate.EventError] names its place. If ctx ends or
 // the store fails on the way, the events before have been recorded.
 func (g *Gate) ReportBatch(ctx context.Context, evs []slidegate.Event) ([]Reported, error) {
 	for i := range evs {
 		if err := g.reportable(&evs[i]); err != nil {
-			return nil, fmt.Errorf("gate: event %d: %w", i, err)
+			return nil, fmt.Errorf("gate: %w", &slidegate.EventError{Index: i, Err: err})
 		}
 	}
 	out := make([]Reported, len(evs))

@@ -143,9 +143,14 @@ func TestReportErrors(t *testing.T) {
 	future.Outcome, future.Time = slidegate.Failure, c.now().Add(61*time.Second)
 	missing := login("a")
 	missing.Outcome = slidegate.Failure
+	good := future
+	good.Time = time.Time{}
 	for name, ev := range map[string]slidegate.Event{"future": future, "missing": missing, "no name": {}} {
 		if _, err := g.Report(bg, ev); !errors.Is(err, slidegate.ErrEvent) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := g.ReportBatch(bg, []slidegate.Event{good, good, ev}); !errors.Is(err, slidegate.ErrEvent) || placeOf(err) != 2 {
+			t.Errorf("%s in a batch: %v", name, err)
 		}
 	}
 	bad := future

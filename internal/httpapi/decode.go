@@ -54,11 +54,10 @@ func (a *api) readBatch(w http.ResponseWriter, body string) (evs []slidegate.Eve
 		return evs, true
 	}
 	evs, err := a.parseBatch(body)
-	var bad *eventError
 	switch {
 	case errors.Is(err, errBatch):
 		problem(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the array has over %d events; at most %d go in one request", a.limits.Batch, a.limits.Batch))
-	case errors.As(err, &bad):
+	case errors.Is(err, slidegate.ErrEvent):
 		fail(w, err)
 	case err != nil:
 		problem(w, http.StatusBadRequest, "the body is not an array of events: "+err.Error())
@@ -76,7 +75,7 @@ func (a *api) parseBatch(body string) ([]slidegate.Event, error) {
 	evs := make([]slidegate.Event, len(raw))
 	for i := range raw {
 		if evs[i], err = a.decodeEvent(string(raw[i])); err != nil {
-			return nil, &eventError{err, i, len(raw)}
+			return nil, numbered(&slidegate.EventError{Index: i, Err: err}, len(raw))
 		}
 	}
 	return evs, nil

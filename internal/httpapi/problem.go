@@ -35,28 +35,13 @@ func said(err error) string {
 	return strings.ReplaceAll(text, "\n", "; ") // joined errors
 }
 
-// eventError is what is wrong with one of several events. Its text counts them from 1,
-// as people do.
-type eventError struct {
-	err       error
-	place, of int // place counts from 0
-}
-
-func (e *eventError) Error() string {
-	text := strings.TrimPrefix(e.err.Error(), fmt.Sprintf("gate: event %d: ", e.place))
-	return fmt.Sprintf("event %d of %d: %s", e.place+1, e.of, text)
-}
-
-func (e *eventError) Unwrap() error { return e.err }
-
-// numbered returns what is wrong with one of so many events. The engine names its
-// place in the text only.
+// numbered returns what is wrong with one of so many events. Its text counts them from
+// 1, as people do.
 func numbered(err error, of int) error {
-	var place int
-	if _, none := fmt.Sscanf(err.Error(), "gate: event %d: ", &place); none != nil {
-		return err
+	if bad, ok := errors.AsType[*slidegate.EventError](err); ok {
+		return fmt.Errorf("event %d of %d: %w", bad.Index+1, of, bad.Err)
 	}
-	return &eventError{err, place, of}
+	return err
 }
 
 // problemBody is an RFC 9457 problem.
